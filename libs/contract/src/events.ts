@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** One event of the trace stream. Losing one never fails a call, except the terminal one, which is stored before a call is closed. */
+export const FabricEvent = z.strictObject({
+  /** Unique; two copies of one event share it. */
+  id: z.string(),
+  type: z.enum([
+    'call.refused',
+    'call.accepted',
+    'call.queued',
+    'call.settled',
+    'call.late_result',
+    'call.released',
+    'call.orphaned',
+    'call.probed',
+    'call.cancel_requested',
+    'task.created',
+    'task.ended',
+    'tool.life_cycle',
+    'worker.dead',
+    'message.refused',
+  ]),
+  service: z.string(),
+  tenant: z.string(),
+  /** Milliseconds since the epoch. */
+  at: z.int(),
+  callId: z.string().optional(),
+  taskId: z.string().optional(),
+  /** Never arguments, results or file contents. */
+  attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+});
+export type FabricEvent = z.infer<typeof FabricEvent>;

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { Actor, ToolRef } from './identity.ts';
+import { DecisionSummary, Outcome, ToolResult } from './result.ts';
+import { WorkspaceRef } from './task.ts';
+import { Effect } from './tool-contract.ts';
+
+/** States of a call as they are stored. `running` is derived from the claim and never stored. */
+export const CallState = z.enum([
+  'accepted',
+  'awaiting_approval',
+  'queued',
+  'joined',
+  'ok',
+  'error',
+  'unknown',
+  'denied',
+  'expired',
+  'cancelled',
+  'dead_letter',
+]);
+export type CallState = z.infer<typeof CallState>;
+
+export const CallRecord = z.strictObject({
+  callId: z.string(),
+  actor: Actor,
+  taskId: z.string(),
+  tool: ToolRef,
+  handler: z.string(),
+  kind: z.string(),
+  priority: z.enum(['hi', 'lo']),
+  effect: Effect,
+  claim: z.enum(['none', 'required']),
+  rerunnable: z.boolean(),
+  args: z.record(z.string(), z.json()),
+  argsHash: z.string(),
+  workspace: WorkspaceRef.optional(),
+  decision: DecisionSummary,
+  /** Key of the operation record, for a call that has one. */
+  operation: z.string().optional(),
+  approvalId: z.string().optional(),
+  reconcile: z
+    .strictObject({ fence: z.enum(['none', 'workspace_lock', 'dedupe', 'egress']), windowMs: z.int() })
+    .optional(),
+  state: CallState,
+  epoch: z.int().positive(),
+  /** Milliseconds since the epoch. */
+  createdAt: z.int(),
+  deadline: z.int(),
+  settledAt: z.int().optional(),
+  result: ToolResult.optional(),
+  /** While `unknown`: how often the probe was asked, and when it is next. */
+  probe: z.strictObject({ asked: z.int(), nextAt: z.int() }).optional(),
+  /** Results that came when nothing could be changed any more. */
+  late: z
+    .array(z.strictObject({ epoch: z.int(), status: z.string() }))
+    .max(8)
+    .optional(),
+  turn: z.int().nonnegative().optional(),
+  modelCallId: z.string().max(200).optional(),
+  traceparent: z.string().optional(),
+});
+export type CallRecord = z.infer<typeof CallRecord>;
+
+/** What keeps a call in sight until it is closed. */
+export const OpenEntry = z.strictObject({
+  callId: z.string(),
+  tenant: z.string(),
+  openedAt: z.int(),
+  /** Stream sequence of the work message and the epoch that it carries, once stored. */
+  sent: z.strictObject({ epoch: z.int(), sequence: z.int() }).optional(),
+});
+export type OpenEntry = z.infer<typeof OpenEntry>;
+
+export const ClaimState = z.enum(['claimed', 'started', 'done', 'cancelled', 'released', 'orphaned']);
+export type ClaimState = z.infer<typeof ClaimState>;
+
+/** The record of one execution; an absent one counts as `released` at epoch 1. */
+export const Claim = z.strictObject({
+  state: ClaimState,
+  epoch: z.int().positive(),
+  /** Stream sequence of the delivery that took it. */
+  sequence: z.int().nonnegative(),
+  incarnation: z.string(),
+  /** Made by the holder for this one claim: only who knows it may go on. */
+  nonce: z.string(),
+  cancelRequested: z.boolean(),
+  /** Why the router ended it, for `cancelled`. */
+  reason: z.enum(['cancelled', 'expired', 'dead_letter']).optional(),
+  /** What the holder is about to do, stored with `started`; the probe gets it. */
+  intent: z.json().optional(),
+  outcome: Outcome.optional(),
+});
+export type Claim = z.infer<typeof Claim>;
+
+export const OperationRecord = z.strictObject({
+  callId: z.string(),
+  tenant: z.string(),
+  argsHash: z.string(),
+  state: z.enum(['held', 'done', 'free']),
+  /** Milliseconds since the epoch. */
+  expiresAt: z.int(),
+});
+export type OperationRecord = z.infer<typeof OperationRecord>;
+
+export const ApprovalRecord = z.strictObject({
+  approvalId: z.string(),
+  actor: Actor,
+  toolDigest: z.string(),
+  argsHash: z.string(),
+  policyVersion: z.string(),
+  state: z.enum(['pending', 'granted', 'denied', 'expired', 'consumed']),
+  callId: z.string(),
+  expiresAt: z.int(),
+  approver: z.string().optional(),
+});
+export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
+
+export const LifeSign = z.strictObject({
+  incarnation: z.string(),
+  state: z.enum(['alive', 'dead', 'drained']),
+  /** Counts up with each renewal, so that a renewal always changes the value. */
+  beat: z.int(),
+  slots: z.int(),
+  handlers: z.array(z.string()),
+  isolation: z.array(z.string()),
+});
+export type LifeSign = z.infer<typeof LifeSign>;
+
+export const ShardLease = z.strictObject({ holder: z.string(), beat: z.int() });
+export type ShardLease = z.infer<typeof ShardLease>;

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { Actor, ToolName, ToolVersion } from './identity.ts';
+import { CallState } from './records.ts';
+import { ToolError, ToolResult } from './result.ts';
+import { TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
+import { LifeCycle } from './tool-contract.ts';
+
+/**
+ * What the gateway asks the router, on `rpc.router.<verb>`. The gateway has authenticated the actor; that only the
+ * gateway can publish there is a matter of bus permissions.
+ */
+export const CallRequest = z.strictObject({
+  actor: Actor,
+  taskId: z.string(),
+  /** UUIDv7 made by the caller's client: a retry carries the same one. */
+  requestKey: z.string(),
+  /** `name` or `name@version`. */
+  tool: z.string().max(120),
+  args: z.json(),
+  /** Business identity of a write, for contracts that let the caller give it. */
+  operationKey: z.string().max(200).optional(),
+  /** Milliseconds from now in which the call must begin its effect; the contract's timeout when left out. */
+  deadlineMs: z.int().min(1).max(86_400_000).optional(),
+  priority: z.enum(['hi', 'lo']).default('hi'),
+  turn: z.int().nonnegative().optional(),
+  modelCallId: z.string().max(200).optional(),
+  traceparent: z.string().max(100).optional(),
+});
+export type CallRequest = z.infer<typeof CallRequest>;
+
+/** `running` is derived; `refused` was never recorded. */
+export const VisibleState = z.enum([...CallState.options, 'running', 'refused']);
+export type VisibleState = z.infer<typeof VisibleState>;
+
+/** What everybody outside sees of a call. */
+export const CallView = z.strictObject({
+  callId: z.string(),
+  state: VisibleState,
+  taskId: z.string(),
+  tool: z.strictObject({ name: z.string(), version: z.string() }),
+  createdAt: z.int(),
+  settledAt: z.int().optional(),
+  result: ToolResult.optional(),
+});
+export type CallView = z.infer<typeof CallView>;
+
+/** States that do not change any more (`unknown` may still be settled, and is told to the waiting caller all the same). */
+export const ANSWERED: ReadonlySet<VisibleState> = new Set([
+  'ok',
+  'error',
+  'unknown',
+  'denied',
+  'expired',
+  'cancelled',
+  'dead_letter',
+  'refused',
+]);
+
+/** On core subject `settled.<tenant>.<callId>`, lossy. */
+export const SettledNotice = z.strictObject({ actor: Actor, view: CallView });
+export type SettledNotice = z.infer<typeof SettledNotice>;
+
+/** On core subject `progress.<kind>.<tenant>.<callId>`, lossy. */
+export const ProgressNotice = z.strictObject({
+  callId: z.string(),
+  seq: z.int(),
+  message: z.string().max(1000),
+  /** From 0 to 1, when it can be said. */
+  fraction: z.number().min(0).max(1).optional(),
+});
+export type ProgressNotice = z.infer<typeof ProgressNotice>;
+
+export const ToolSummary = z.strictObject({
+  name: ToolName,
+  version: ToolVersion,
+  state: LifeCycle,
+  description: z.string(),
+  risk: z.string(),
+  digest: z.string(),
+  modelDigest: z.string(),
+});
+export type ToolSummary = z.infer<typeof ToolSummary>;
+
+/** The model-facing part of a contract: what a model sees and nothing else. */
+export const ModelTool = z.strictObject({
+  name: ToolName,
+  version: ToolVersion,
+  capability: z.json(),
+  input: z.json(),
+  output: z.json(),
+});
+export type ModelTool = z.infer<typeof ModelTool>;
+
+const OwnCall = z.strictObject({ actor: Actor, callId: z.string().max(80) });
+
+/** Request and reply of every verb. A reply is `{ok: …}` or `{error: …}`. */
+export const RPC = {
+  call: { request: CallRequest, reply: CallView },
+  getCall: { request: OwnCall, reply: CallView },
+  cancelCall: { request: OwnCall, reply: CallView },
+  createTask: {
+    request: z.strictObject({
+      actor: Actor,
+      requestKey: z.string(),
+      title: z.string().max(500),
+      workspace: WorkspaceSource.optional(),
+    }),
+    reply: TaskRecord,
+  },
+  getTask: { request: z.strictObject({ actor: Actor, taskId: z.string().max(80) }), reply: TaskRecord },
+  endTask: {
+    request: z.strictObject({ actor: Actor, taskId: z.string().max(80), outcome: TaskOutcome }),
+    reply: TaskRecord,
+  },
+  listTools: {
+    request: z.strictObject({ actor: Actor, allStates: z.boolean().default(false) }),
+    reply: z.strictObject({ tools: z.array(ToolSummary), catalogueDigest: z.string() }),
+  },
+  describeTool: {
+    request: z.strictObject({ actor: Actor, tool: z.string().max(120) }),
+    reply: z.strictObject({ summary: ToolSummary, model: ModelTool }),
+  },
+  /** Stores a draft, or moves a version through its life cycle. */
+  putDraft: {
+    request: z.strictObject({ actor: Actor, rights: z.array(z.string()), contract: z.json() }),
+    reply: ToolSummary,
+  },
+  moveTool: {
+    request: z.strictObject({
+      actor: Actor,
+      rights: z.array(z.string()),
+      name: ToolName,
+      version: ToolVersion,
+      to: z.enum(['published', 'deprecated', 'retired']),
+    }),
+    reply: ToolSummary,
+  },
+} as const;
+export type RpcVerb = keyof typeof RPC;
+export type RpcRequest<V extends RpcVerb> = z.input<(typeof RPC)[V]['request']>;
+export type RpcReply<V extends RpcVerb> = z.output<(typeof RPC)[V]['reply']>;
+
+export const RpcFailure = z.strictObject({ error: ToolError });

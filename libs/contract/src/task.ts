@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { Actor, TaskId } from './identity.ts';
+
+/** Where a task works: an existing directory, a clone of a local repository, or an empty directory. */
+export const WorkspaceSource = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('existing'), path: z.string().min(1).max(4096) }),
+  z.strictObject({ type: z.literal('clone'), path: z.string().min(1).max(4096) }),
+  z.strictObject({ type: z.literal('empty') }),
+]);
+export type WorkspaceSource = z.infer<typeof WorkspaceSource>;
+
+/** What a worker needs to find a workspace; travels in every work message of the task. */
+export const WorkspaceRef = z.strictObject({ id: z.string(), source: WorkspaceSource });
+export type WorkspaceRef = z.infer<typeof WorkspaceRef>;
+
+export const TaskOutcome = z.enum(['succeeded', 'failed', 'abandoned']);
+
+export const TaskRecord = z.strictObject({
+  taskId: TaskId,
+  actor: Actor,
+  title: z.string().max(500),
+  workspace: WorkspaceRef.optional(),
+  state: z.enum(['preparing', 'open', 'ended']),
+  outcome: TaskOutcome.optional(),
+  /** Milliseconds since the epoch. */
+  createdAt: z.int(),
+  endedAt: z.int().optional(),
+});
+export type TaskRecord = z.infer<typeof TaskRecord>;

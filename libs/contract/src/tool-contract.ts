@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { Token, ToolName, ToolVersion } from './identity.ts';
+
+/** The five risk groups of the policy; the group gives the effect. */
+export const RiskGroup = z.enum(['read', 'workspace_write', 'external_write', 'irreversible', 'privileged']);
+export type RiskGroup = z.infer<typeof RiskGroup>;
+
+/** What a contract may do: nothing, change its workspace, or change the world outside. */
+export const Effect = z.enum(['none', 'workspace', 'outside']);
+export type Effect = z.infer<typeof Effect>;
+
+export const effectOf = (risk: RiskGroup): Effect =>
+  risk === 'read' ? 'none' : risk === 'workspace_write' ? 'workspace' : 'outside';
+
+/** Ordered: a level may be replaced by a later one, never by an earlier one. */
+export const ISOLATION_LEVELS = ['process', 'namespace', 'container', 'gvisor', 'vm'] as const;
+export const Isolation = z.enum(ISOLATION_LEVELS);
+export type Isolation = z.infer<typeof Isolation>;
+
+export const Adapter = z.enum(['cli', 'browser', 'sandbox', 'mcp', 'web', 'provider']);
+export type Adapter = z.infer<typeof Adapter>;
+
+const JsonObject = z.record(z.string(), z.json());
+
+export const Example = z.strictObject({ note: z.string().optional(), arguments: JsonObject });
+
+export const Capability = z.strictObject({
+  intent: ToolName,
+  description: z.string().min(20).max(4000),
+  use_when: z.array(z.string().min(1)).min(1),
+  not_for: z.array(z.string().min(1)).min(1),
+  examples: z.array(Example).min(1).max(10),
+});
+
+export const Execution = z.strictObject({
+  adapter: Adapter,
+  mode: z.enum(['runtime_function', 'mcp_remote', 'provider_hosted']).default('runtime_function'),
+  /** The name of the tool inside its worker; a swap of implementation changes this and nothing that a model sees. */
+  handler: z.string().min(1),
+  isolation: Isolation,
+  /** Milliseconds. */
+  timeout_ms: z.int().min(10).max(86_400_000),
+  network: z.enum(['none', 'permit']).default('none'),
+  credentials: z.array(z.string()).default([]),
+  /** Names of pools that may run it; empty means the pool named like the adapter. */
+  pools: z.array(Token).default([]),
+  /** Block of the adapter, read by that worker alone. */
+  options: JsonObject.default({}),
+});
+
+export const Output = z.strictObject({
+  format: z.enum(['text', 'json', 'citations', 'file', 'image']),
+  schema: JsonObject.optional(),
+  success_when: z.string().optional(),
+  error_when: z.string().optional(),
+  budget_bytes: z.int().min(256).max(49_152),
+  budget_tokens: z.int().min(64).optional(),
+});
+
+/** How an outcome that is not known is found out. */
+export const Reconcile = z.strictObject({
+  /** `probe`: the worker has a read-only probe beside the handler. */
+  by: z.literal('probe'),
+  /** What makes a second run safe after the probe found nothing. */
+  fence: z.enum(['none', 'workspace_lock', 'dedupe', 'egress']).default('none'),
+  /** Milliseconds for which the probe is repeated before a person is asked. */
+  window_ms: z.int().min(0).default(86_400_000),
+});
+
+export const Governance = z.strictObject({
+  risk: RiskGroup,
+  idempotent: z.boolean(),
+  /** A read may run without a claim; see the ledger protocol, claims. */
+  claimless: z.boolean().default(false),
+  /** Template of `{/json/pointer}` parts over the arguments; the business identity of a write. */
+  operation_key: z.string().optional(),
+  /** What the operation key is unique in; the intent when left out. */
+  effect_scope: z.string().optional(),
+  resource: z.string().optional(),
+  preview: z.string().optional(),
+  /** JSON pointer of the argument that carries the expected version or hash. */
+  precondition: z.string().optional(),
+  reconcile: Reconcile.optional(),
+  max_calls_per_turn: z.int().min(1).optional(),
+  pii_allowed: z.boolean().default(true),
+  /** Days. */
+  retention_days: z.int().min(1).max(3650).default(30),
+  redact: z.array(z.string()).default([]),
+});
+
+/** The versioned record of a tool. A model sees `capability`, `input` and `output` only. */
+export const ToolContract = z.strictObject({
+  name: ToolName,
+  version: ToolVersion,
+  /** Internal tools are called by the fabric itself; they are not listed and not callable from outside. */
+  internal: z.boolean().default(false),
+  toolset: Token,
+  capability: Capability,
+  /** JSON Schema 2020-12 of the arguments; an object that allows no other fields. */
+  input: JsonObject,
+  execution: Execution,
+  output: Output,
+  governance: Governance,
+});
+export type ToolContract = z.infer<typeof ToolContract>;
+
+export const LifeCycle = z.enum(['draft', 'published', 'deprecated', 'retired']);
+export type LifeCycle = z.infer<typeof LifeCycle>;
+
+/** A contract as the registry stores it. */
+export const RegistryRecord = z.strictObject({
+  contract: ToolContract,
+  state: LifeCycle,
+  /** SHA-256 over the canonical whole contract. */
+  digest: z.string(),
+  /** SHA-256 over what a model sees. */
+  modelDigest: z.string(),
+  publishedAt: z.int().optional(),
+});
+export type RegistryRecord = z.infer<typeof RegistryRecord>;

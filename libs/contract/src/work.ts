@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { Actor, Token, ToolRef } from './identity.ts';
+import { DecisionSummary, Outcome } from './result.ts';
+import { WorkspaceRef } from './task.ts';
+import { Effect } from './tool-contract.ts';
+
+/** A signed message: `sig` is Ed25519 (base64url) over `<type tag>\n<body>`; `body` is JSON text, verified before it is parsed. */
+export const Envelope = z.strictObject({ type: z.string(), kid: z.string(), sig: z.string(), body: z.string() });
+export type Envelope = z.infer<typeof Envelope>;
+
+export const WORK_TYPE = 'toolfabric/work/1';
+
+/** The body of a work message. What the signature covers is all of it. */
+export const WorkBody = z.strictObject({
+  /** The subject that it was signed for; another one makes it void. */
+  subject: z.string(),
+  kind: Token,
+  tenant: Token,
+  callId: z.string(),
+  epoch: z.int().positive(),
+  /** `probe` asks whether an earlier execution of `parentCallId` took effect; it changes nothing. */
+  mode: z.enum(['run', 'probe']),
+  parentCallId: z.string().optional(),
+  /** What the parent's worker stored when it began its effect. */
+  intent: z.json().optional(),
+  actor: Actor,
+  taskId: z.string(),
+  tool: ToolRef,
+  handler: z.string(),
+  effect: Effect,
+  /** `none` is a claimless read. */
+  claim: z.enum(['none', 'required']),
+  /** A workspace effect that may be run again after its worker died without knowing how far it came. */
+  rerunnable: z.boolean(),
+  args: z.record(z.string(), z.json()),
+  argsHash: z.string(),
+  workspace: WorkspaceRef.optional(),
+  decision: DecisionSummary,
+  approvalDigest: z.string().optional(),
+  /** Milliseconds since the epoch: the end of the call. */
+  deadline: z.int(),
+  /** Milliseconds since the epoch: after it the signature is stale. */
+  expires: z.int(),
+  traceparent: z.string().optional(),
+});
+export type WorkBody = z.infer<typeof WorkBody>;
+
+/** What stands on a result subject. */
+export const ResultMessage = z.strictObject({
+  callId: z.string(),
+  tenant: Token,
+  epoch: z.int().positive(),
+  outcome: Outcome,
+  /** Who wrote it: the incarnation of a worker, or `router`. */
+  by: z.string(),
+});
+export type ResultMessage = z.infer<typeof ResultMessage>;
+
+/** A message that a worker refused to run, with the reason. */
+export const DeadLetter = z.strictObject({
+  reason: z.string(),
+  subject: z.string(),
+  /** At most 4 KiB of the message, base64. */
+  excerpt: z.string(),
+  sequence: z.int(),
+  by: z.string(),
+  at: z.int(),
+});
+export type DeadLetter = z.infer<typeof DeadLetter>;

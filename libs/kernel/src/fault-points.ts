@@ -1,0 +1,63 @@
+/**
+ * Named places at which a test may stop the process. In production every point is a no-op: `armFaultPoints` refuses
+ * unless the configuration says that this is a test.
+ */
+export const FAULT_POINTS = [
+  'router.after-open-and-call',
+  'router.after-operation',
+  'router.after-approval',
+  'router.after-queued',
+  'router.after-publish',
+  'router.before-settle',
+  'router.after-call-settled',
+  'router.after-terminal-event',
+  'router.after-result-ack',
+  'gateway.after-accept',
+  'worker.before-claim',
+  'worker.claimed',
+  'worker.started',
+  'worker.after-write',
+  'worker.after-done',
+  'worker.after-publish',
+] as const;
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+/** `kill` is SIGKILL to the own process, `pause` is SIGSTOP; `hit` counts from 1. */
+export interface ArmedFault {
+  readonly point: FaultPoint;
+  readonly action: 'kill' | 'pause';
+  readonly hit: number;
+}
+
+export interface Faults {
+  /** Called at the named place; returns unless the point is armed. */
+  at(point: FaultPoint): void;
+}
+
+export const noFaults: Faults = { at: () => {} };
+
+export const armFaultPoints = (armed: readonly ArmedFault[], isTest: boolean): Faults => {
+  if (armed.length === 0) return noFaults;
+  if (!isTest) throw new Error('fault points can be armed in tests only');
+  const hits = new Map<FaultPoint, number>();
+  return {
+    at(point) {
+      const hit = (hits.get(point) ?? 0) + 1;
+      hits.set(point, hit);
+      const fault = armed.find((candidate) => candidate.point === point && candidate.hit === hit);
+      if (fault) process.kill(process.pid, fault.action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+    },
+  };
+};
+
+/** `worker.started:kill` or `worker.started:pause:2`, separated by commas. */
+export const parseFaults = (text: string): ArmedFault[] =>
+  text
+    .split(',')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [point, action = 'kill', hit = '1'] = part.split(':');
+      if (!FAULT_POINTS.includes(point as FaultPoint)) throw new Error(`unknown fault point ${point}`);
+      if (action !== 'kill' && action !== 'pause') throw new Error(`unknown fault action ${action}`);
+      return { point: point as FaultPoint, action, hit: Number(hit) };
+    });

@@ -1,0 +1,115 @@
+import type {
+  ApprovalRecord,
+  CallRecord,
+  Claim,
+  DeadLetter,
+  FabricEvent,
+  LifeSign,
+  OpenEntry,
+  OperationRecord,
+  RegistryRecord,
+  ResultMessage,
+  ShardLease,
+  TaskRecord,
+} from '@toolfabric/contract';
+import type { Store } from './stores.ts';
+
+/** The stream or the subject is full: nothing was stored. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
+
+export interface Stored {
+  readonly sequence: number;
+  /** The message id was seen before: nothing new was stored, `sequence` is that of the first. */
+  readonly duplicate: boolean;
+}
+
+/** The router's side of work. Subjects are made by `subjects.ts` of the bus adapter and by `workSubject` of the ledger. */
+export interface WorkOutbox {
+  /** Throws `QueueFull`, or `StoreUnavailable` when it is not known whether the message was stored. */
+  publish(kind: string, subject: string, messageId: string, body: Uint8Array): Promise<Stored>;
+  /** Whether a work message is still in the stream of that kind, delivered or not. */
+  has(kind: string, sequence: number): Promise<boolean>;
+}
+
+/** Results: one message a subject, created once. */
+export interface Results {
+  /** `created: false` when the subject had one; that one then stands in `message`. */
+  createOnce(kind: string, message: ResultMessage): Promise<{ created: boolean; message: ResultMessage }>;
+  get(kind: string, tenant: string, callId: string, epoch: number): Promise<ResultMessage | undefined>;
+}
+
+/** One message as a consumer of a durable queue sees it. */
+export interface Delivery {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly sequence: number;
+  /** From 1. */
+  readonly deliveryCount: number;
+  /** Fire and forget; a lost one is repaired by the next delivery. */
+  ack(): void;
+  /** Resolves when the server has confirmed it. */
+  ackSync(): Promise<void>;
+  nak(delayMs: number): void;
+  /** Tells the server that this delivery is still being worked on. */
+  working(): void;
+}
+
+/** Free places ask for work; nothing is fetched ahead. */
+export interface WorkSource {
+  /**
+   * Calls `onDelivery` at most `slots` times at once; the promise that it returns frees the place. Resolves when
+   * `signal` is aborted and the last of them has ended.
+   */
+  run(slots: number, onDelivery: (delivery: Delivery) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+/** Results as the router takes them in; the routers share one durable consumer a kind. */
+export interface ResultFeed {
+  run(inFlight: number, onDelivery: (delivery: Delivery) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+export interface EventLog {
+  /** Fire and forget. */
+  emit(event: FabricEvent): void;
+  /** Resolves when the event is stored; the same event id is stored once. */
+  store(event: FabricEvent): Promise<void>;
+}
+
+/** Core messages: lossy hints, never the only way to learn something. */
+export interface Bells {
+  /** Rings every worker of the kind: look at the claim of this call again. */
+  ring(kind: string, callId: string): void;
+}
+
+/** Everything the router's procedures need from the outside. */
+export interface LedgerPorts {
+  readonly calls: Store<CallRecord>;
+  readonly open: Store<OpenEntry>;
+  readonly operations: Store<OperationRecord>;
+  readonly approvals: Store<ApprovalRecord>;
+  readonly tasks: Store<TaskRecord>;
+  readonly registry: Store<RegistryRecord>;
+  readonly leases: Store<ShardLease>;
+  claims(kind: string): Store<Claim>;
+  lives(kind: string): Store<LifeSign>;
+  readonly work: WorkOutbox;
+  readonly results: Results;
+  readonly events: EventLog;
+  readonly bells: Bells;
+}
+
+/** Everything a worker's runtime needs from the outside: its own kind and nothing else. */
+export interface WorkerPorts {
+  readonly claims: Store<Claim>;
+  readonly lives: Store<LifeSign>;
+  readonly results: Results;
+  readonly source: WorkSource;
+  readonly events: EventLog;
+  /** Copies a refused message away; resolves when it is stored. */
+  deadLetter(tenant: string, letter: DeadLetter): Promise<void>;
+  progress(tenant: string, callId: string, message: string, fraction?: number): void;
+  /** Calls back with the callId at every bell of this kind. */
+  onBell(listener: (callId: string) => void): void;
+}

@@ -1,0 +1,25 @@
+import type { ProgressNotice, RpcVerb, SettledNotice } from '@toolfabric/contract';
+import type { EventLog } from './bus.ts';
+
+/** Nobody answered a request: it is not known whether it was handled. Safe to repeat, since every verb is create-or-verify. */
+export class RequestUnanswered extends Error {
+  override readonly name = 'RequestUnanswered';
+}
+
+/** The gateway's side of the bus. */
+export interface GatewayPorts {
+  /** Sends JSON text, answers JSON text. Throws `RequestUnanswered` after `timeoutMs` or when no router listens. */
+  request(verb: RpcVerb, body: string, timeoutMs: number): Promise<string>;
+  /** Every settlement of every tenant; lossy. */
+  onSettled(listener: (notice: SettledNotice) => void): void;
+  /** Progress of one call, whichever kind runs it; returns the way to stop. Lossy. */
+  watchProgress(tenant: string, callId: string, listener: (notice: ProgressNotice) => void): () => void;
+  readonly events: EventLog;
+}
+
+/** The router's front on the bus. */
+export interface RouterFront {
+  /** Answers requests until the bus closes; the handler never throws. */
+  serve(handler: (verb: string, body: string) => Promise<string>): void;
+  settled(notice: SettledNotice): void;
+}

@@ -1,0 +1,4 @@
+export * from './bus.ts';
+export * from './front.ts';
+export * from './policy.ts';
+export * from './stores.ts';
