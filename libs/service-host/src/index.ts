@@ -1,1 +1,4 @@
+export * from './run-service.ts';
 export * from './running-service.ts';
+export * from './start-all.ts';
+export * from './start-health.ts';

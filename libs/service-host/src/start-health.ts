@@ -1,0 +1,52 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RunningService } from './running-service.ts';
+
+export interface HealthOptions {
+  /** Loopback unless said; a pod gives `0.0.0.0`, since its probes come from the node. */
+  readonly host?: string;
+  /** Whether new work may come; the same as healthy unless said. */
+  readonly isReady?: () => boolean;
+}
+
+/**
+ * Answers `GET /healthz` (restart me when it fails) and `GET /readyz` (send me nothing when it fails) with 200 or 503
+ * and nothing else about the service. Port 0 takes a free one. Rejects when the port is taken.
+ */
+export const startHealth = async (
+  port: number,
+  isHealthy: () => boolean,
+  options: HealthOptions = {},
+): Promise<RunningService> => {
+  const checks = new Map([
+    ['/healthz', isHealthy],
+    ['/readyz', options.isReady ?? isHealthy],
+  ]);
+  const server = createServer((request, response) => {
+    const check = request.method === 'GET' || request.method === 'HEAD' ? checks.get(request.url ?? '') : undefined;
+    if (!check) return answer(response, 404, 'not found');
+    return check() ? answer(response, 200, 'ok') : answer(response, 503, 'not ok');
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, options.host ?? '127.0.0.1', resolve);
+  });
+  const { address, port: bound } = server.address() as AddressInfo;
+  return {
+    name: 'health',
+    address: `${address}:${bound}`,
+    failed: new Promise((resolve) => server.on('error', () => resolve('the health port failed'))),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
+
+const answer = (response: ServerResponse, status: number, text: string): void => {
+  response.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(`${text}\n`);
+};
