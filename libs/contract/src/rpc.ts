@@ -40,6 +40,8 @@ export const CallView = z.strictObject({
   tool: z.strictObject({ name: z.string(), version: z.string() }),
   createdAt: z.int(),
   settledAt: z.int().optional(),
+  /** With `unknown`: the fabric is still finding out, so that waiting may bring a final answer. */
+  reconciling: z.boolean().optional(),
   result: ToolResult.optional(),
 });
 export type CallView = z.infer<typeof CallView>;

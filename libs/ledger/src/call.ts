@@ -1,0 +1,104 @@
+import {
+  type CallRecord,
+  type CallState,
+  ERROR_TABLE,
+  type ErrorType,
+  type Outcome,
+  type ToolResult,
+} from '@toolfabric/contract';
+
+/** States that no event changes. `unknown` is an answer, but not among them. */
+const FINAL: ReadonlySet<CallState> = new Set(['ok', 'error', 'denied', 'expired', 'cancelled', 'dead_letter']);
+export const isFinal = (state: CallState): boolean => FINAL.has(state);
+export const isAnswered = (state: CallState): boolean => isFinal(state) || state === 'unknown';
+
+export type CallEvent =
+  /** Protocol 3 (4): everything that had to be taken is taken. */
+  | { readonly type: 'queue' }
+  | { readonly type: 'join' }
+  | { readonly type: 'approve' }
+  /** A new epoch: the execution before it is known not to have started, or its absence is proven under a fence. */
+  | { readonly type: 'requeue'; readonly epoch: number }
+  | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
+  | { readonly type: 'probed'; readonly asked: number; readonly nextAt: number }
+  | { readonly type: 'late'; readonly epoch: number; readonly status: string };
+
+/** The answer of a person or of the policy after acceptance; never that of a worker. */
+export type DeniedOutcome = Omit<Outcome, 'status'> & { readonly status: 'denied' };
+
+/** `cancelled`, `expired` and `dead_letter` are states whose result has status `error` of that type. */
+export const stateOfOutcome = (outcome: Outcome | DeniedOutcome): CallState => {
+  if (outcome.status !== 'error') return outcome.status;
+  const type = outcome.error?.type;
+  return type === 'cancelled' || type === 'expired' || type === 'dead_letter' ? type : 'error';
+};
+
+export const resultOf = (call: CallRecord, outcome: Outcome | DeniedOutcome, attempt: number): ToolResult => ({
+  ...outcome,
+  callId: call.callId,
+  tool: { name: call.tool.name, version: call.tool.version },
+  decision: call.decision,
+  attempt,
+});
+
+/** An outcome of the router's own making: nothing was done by it. */
+export const errorOutcome = (type: ErrorType, message: string = ERROR_TABLE[type].meaning): Outcome => ({
+  status: 'error',
+  summary: message,
+  sideEffect: 'none',
+  trust: 'trusted',
+  error: {
+    type,
+    message,
+    layer: ERROR_TABLE[type].layer,
+    retryable: ERROR_TABLE[type].retryable,
+    hint: ERROR_TABLE[type].hint,
+  },
+});
+
+export const unknownOutcome = (summary: string): Outcome => ({
+  status: 'unknown',
+  summary,
+  sideEffect: 'possible',
+  trust: 'trusted',
+});
+
+const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): CallRecord | undefined => {
+  const state = stateOfOutcome(event.outcome);
+  if (isFinal(call.state) || call.state === state) return undefined;
+  const { probe, ...rest } = call;
+  return {
+    ...rest,
+    state,
+    settledAt: event.at,
+    result: resultOf(call, event.outcome, event.attempt),
+    // Arguments are needed again only by a probe or a rerun; a final record keeps their hash.
+    ...(state === 'unknown' ? (probe === undefined ? {} : { probe }) : { args: {} }),
+  };
+};
+
+const requeue = (call: CallRecord, epoch: number): CallRecord | undefined => {
+  if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch) return undefined;
+  const { result, settledAt, probe, ...rest } = call;
+  return { ...rest, state: 'queued', epoch };
+};
+
+/** The record after the event, or undefined where the protocol does not allow it (protocol 2). */
+export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | undefined => {
+  switch (event.type) {
+    case 'queue':
+      return call.state === 'accepted' || call.state === 'joined' ? { ...call, state: 'queued' } : undefined;
+    case 'join':
+      return call.state === 'accepted' ? { ...call, state: 'joined' } : undefined;
+    case 'approve':
+      return call.state === 'awaiting_approval' ? { ...call, state: 'accepted' } : undefined;
+    case 'requeue':
+      return requeue(call, event.epoch);
+    case 'end':
+      return end(call, event);
+    case 'probed':
+      return call.state === 'unknown' ? { ...call, probe: { asked: event.asked, nextAt: event.nextAt } } : undefined;
+    case 'late':
+      return { ...call, late: [...(call.late ?? []), { epoch: event.epoch, status: event.status }].slice(-8) };
+  }
+};

@@ -1,0 +1,77 @@
+import type { Claim, Outcome } from '@toolfabric/contract';
+import type { Json } from '@toolfabric/kernel';
+
+/** Every move of an execution (protocol 5). `take`, `start` and `finish` are the worker's, the rest the router's. */
+export type ClaimMove =
+  | {
+      readonly type: 'take';
+      readonly epoch: number;
+      readonly sequence: number;
+      readonly incarnation: string;
+      readonly nonce: string;
+    }
+  | { readonly type: 'start'; readonly nonce: string; readonly intent: Json }
+  | { readonly type: 'finish'; readonly nonce: string; readonly outcome: Outcome }
+  | { readonly type: 'cancel'; readonly epoch: number; readonly reason: 'cancelled' | 'expired' | 'dead_letter' }
+  | { readonly type: 'request_cancel' }
+  /** The holder is dead, or nobody ever took it and its message is gone: a new epoch is safe, for nothing was started. */
+  | { readonly type: 'release' }
+  /** The holder is dead after `started`: only a receipt, a probe or a person can tell what happened. */
+  | { readonly type: 'orphan' }
+  /** A receipt, a probe or a person told. */
+  | { readonly type: 'resolve'; readonly outcome: Outcome }
+  /** The probe found nothing and a fence holds (protocol 7): a second run is safe. */
+  | { readonly type: 'rerun' };
+
+const blank = { sequence: 0, incarnation: '', nonce: '', cancelRequested: false } as const;
+
+const isUnknown = (claim: Claim): boolean =>
+  claim.state === 'orphaned' || (claim.state === 'done' && claim.outcome?.status === 'unknown');
+
+const mayTake = (claim: Claim | undefined, epoch: number): boolean =>
+  claim === undefined ? epoch === 1 : claim.state === 'released' && claim.epoch === epoch;
+
+const holds = (claim: Claim | undefined, nonce: string): claim is Claim =>
+  claim !== undefined && claim.nonce === nonce && (claim.state === 'claimed' || claim.state === 'started');
+
+/** The claim after the move, or undefined where the protocol does not allow it. Absent counts as `released(1)`. */
+export const moveClaim = (claim: Claim | undefined, move: ClaimMove): Claim | undefined => {
+  switch (move.type) {
+    case 'take': {
+      const { epoch, sequence, incarnation, nonce } = move;
+      if (!mayTake(claim, epoch)) return undefined;
+      return { state: 'claimed', epoch, sequence, incarnation, nonce, cancelRequested: false };
+    }
+    case 'start':
+      return holds(claim, move.nonce) && claim.state === 'claimed' && !claim.cancelRequested
+        ? { ...claim, state: 'started', intent: move.intent as Claim['intent'] }
+        : undefined;
+    case 'finish':
+      return holds(claim, move.nonce) ? { ...claim, state: 'done', outcome: move.outcome } : undefined;
+    case 'cancel':
+      if (claim === undefined) return { ...blank, state: 'cancelled', epoch: move.epoch, reason: move.reason };
+      return claim.state === 'released' || claim.state === 'claimed'
+        ? { ...claim, state: 'cancelled', reason: move.reason }
+        : undefined;
+    case 'request_cancel':
+      return claim?.state === 'started' && !claim.cancelRequested ? { ...claim, cancelRequested: true } : undefined;
+    case 'release':
+      if (claim === undefined) return { ...blank, state: 'released', epoch: 2 };
+      return claim.state === 'claimed' || claim.state === 'released'
+        ? { ...blank, state: 'released', epoch: claim.epoch + 1 }
+        : undefined;
+    case 'orphan':
+      return claim?.state === 'started' ? { ...claim, state: 'orphaned' } : undefined;
+    case 'resolve':
+      return claim !== undefined && isUnknown(claim) && move.outcome.status !== 'unknown'
+        ? { ...claim, state: 'done', outcome: move.outcome }
+        : undefined;
+    case 'rerun':
+      return claim !== undefined && isUnknown(claim)
+        ? { ...blank, state: 'released', epoch: claim.epoch + 1 }
+        : undefined;
+  }
+};
+
+/** Whether a worker may still be at it. */
+export const isLive = (claim: Claim | undefined): boolean => claim?.state === 'claimed' || claim?.state === 'started';

@@ -1,0 +1,23 @@
+import type { Claim } from '@toolfabric/contract';
+import { isLive } from './claim.ts';
+
+/** What a worker does with a verified work message (protocol 6). */
+export type DeliveryVerdict =
+  | 'take'
+  /** Another delivery of the same message is being worked on: acknowledging would delete the holder's message. */
+  | 'later'
+  | 'acknowledge'
+  /** A stored outcome exists: publish it again, then acknowledge. */
+  | 'republish';
+
+export const judgeDelivery = (
+  message: { epoch: number; sequence: number },
+  claim: Claim | undefined,
+): DeliveryVerdict => {
+  const claimEpoch = claim?.epoch ?? 1;
+  if (message.epoch > claimEpoch) return 'later';
+  if (message.epoch < claimEpoch) return 'acknowledge';
+  if (claim === undefined || claim.state === 'released') return 'take';
+  if (isLive(claim)) return claim.sequence === message.sequence ? 'later' : 'acknowledge';
+  return claim.state === 'done' ? 'republish' : 'acknowledge';
+};

@@ -1,0 +1,42 @@
+import { shardOf, shortHash, slotOf } from '@toolfabric/kernel';
+
+/**
+ * Names of records, messages and ids (protocol 1). A probe's call id carries a dot (`….r1`), which must not split a
+ * token of a subject.
+ */
+export const callToken = (callId: string): string => callId.replace('.', '_');
+
+export const callKey = (tenant: string, callId: string): string =>
+  `call.${slotOf(callId)}.${tenant}.${callToken(callId)}`;
+
+export const claimKey = (kind: string, tenant: string, callId: string): string =>
+  `claim.${kind}.${slotOf(callId)}.${tenant}.${callToken(callId)}`;
+
+export const openPrefix = (shard: number): string => `open.${shard}`;
+export const openKey = (tenant: string, callId: string): string =>
+  `${openPrefix(shardOf(callId))}.${tenant}.${callToken(callId)}`;
+
+/** The business identity of a write: what it is unique in, as whom, and which. */
+export const operationKeyOf = (effectScope: string, account: string, operation: string): string =>
+  `op.${shortHash('op', effectScope, account, operation)}`;
+
+export const approvalKey = (tenant: string, approvalId: string): string => `approval.${tenant}.${approvalId}`;
+export const taskKey = (tenant: string, taskId: string): string => `task.${tenant}.${taskId}`;
+export const toolKey = (name: string, version: string): string => `tool.${shortHash('tool', name, version)}`;
+export const leaseKey = (shard: number): string => `shard.${shard}`;
+export const lifePrefix = (kind: string): string => `live.${kind}`;
+export const lifeKey = (kind: string, incarnation: string): string => `${lifePrefix(kind)}.${incarnation}`;
+
+export const workSubject = (kind: string, priority: 'hi' | 'lo', tenant: string): string =>
+  `work.${kind}.${priority}.${tenant}`;
+
+/** Message id of a work message: the same epoch of a call is stored once. */
+export const workMessageId = (callId: string, epoch: number): string => `${callId}.${epoch}`;
+
+/** The internal call that asks for the n-th time what became of a call (protocol 7). */
+export const probeCallId = (callId: string, n: number): string => `${callId}.r${n}`;
+
+export const parseProbeCallId = (callId: string): { parent: string; n: number } | undefined => {
+  const match = /^(.+)\.r(\d+)$/.exec(callId);
+  return match?.[1] === undefined ? undefined : { parent: match[1], n: Number(match[2]) };
+};

@@ -1,0 +1,97 @@
+import { type CallRecord, type Claim, MAX_EPOCH, type OpenEntry } from '@toolfabric/contract';
+import { isFinal } from './call.ts';
+
+/** What the holder of a shard does about one open call (protocol 3, 5, 7, 10). */
+export type SweepAction =
+  | 'wait'
+  /** An entry whose call was never stored. */
+  | 'abandon'
+  /** The call ended, but its closing steps may be missing. */
+  | 'close'
+  /** Resume protocol 3 at the first step that is missing. */
+  | 'resume'
+  /** Look at the approval that the call waits for. */
+  | 'check_approval'
+  /** Look at the operation that the call joined. */
+  | 'check_operation'
+  /** Publish the current epoch, or learn the sequence of the one that was published. */
+  | 'publish'
+  /** The claim tells the end. */
+  | 'settle'
+  | 'expire'
+  /** Raise the epoch: nothing was started. */
+  | 'release'
+  | 'orphan'
+  | 'dead_letter'
+  | 'probe'
+  /** The window of the probe is over: a person must say. */
+  | 'leave_to_person';
+
+export interface SweepFacts {
+  readonly open: OpenEntry;
+  readonly call: CallRecord | undefined;
+  readonly claim: Claim | undefined;
+  /** The incarnation in the claim is dead. */
+  readonly holderDead: boolean;
+  /** The stored sequence is no more in the work stream; undefined when none is stored. */
+  readonly workGone: boolean | undefined;
+  readonly now: number;
+  readonly graceMs: number;
+}
+
+const planUnknown = ({ claim, now }: SweepFacts, call: CallRecord): SweepAction => {
+  if (claim?.state === 'released') return 'publish';
+  if (claim?.state === 'done' && claim.outcome?.status !== 'unknown') return 'settle';
+  if (call.reconcile === undefined) return 'leave_to_person';
+  if (now > (call.settledAt ?? now) + call.reconcile.windowMs) return 'leave_to_person';
+  return call.probe === undefined || now >= call.probe.nextAt ? 'probe' : 'wait';
+};
+
+const raise = (epoch: number): SweepAction => (epoch >= MAX_EPOCH ? 'dead_letter' : 'release');
+
+/** Without a live claim: has the message of this epoch been taken away unanswered, or is it still to come? */
+const planUnclaimed = (facts: SweepFacts, call: CallRecord): SweepAction => {
+  const { open, claim, workGone, now } = facts;
+  if (now > call.deadline) return 'expire';
+  const epoch = claim?.epoch ?? call.epoch;
+  if (epoch !== call.epoch || open.sent?.epoch !== epoch) return 'publish';
+  if (workGone !== true) return 'wait';
+  return call.claim === 'none' ? 'dead_letter' : raise(epoch);
+};
+
+const planQueued = (facts: SweepFacts, call: CallRecord): SweepAction => {
+  const { claim, holderDead, now } = facts;
+  switch (claim?.state) {
+    case 'done':
+    case 'cancelled':
+    case 'orphaned':
+      return 'settle';
+    case 'claimed':
+      if (holderDead) return now > call.deadline ? 'expire' : raise(claim.epoch);
+      return now > call.deadline ? 'expire' : 'wait';
+    case 'started':
+      if (holderDead) return 'orphan';
+      return now > call.deadline && !claim.cancelRequested ? 'expire' : 'wait';
+    default:
+      return planUnclaimed(facts, call);
+  }
+};
+
+export const planSweep = (facts: SweepFacts): SweepAction => {
+  const { open, call, now, graceMs } = facts;
+  const young = now < open.openedAt + graceMs;
+  if (call === undefined) return young ? 'wait' : 'abandon';
+  if (isFinal(call.state)) return young ? 'wait' : 'close';
+  switch (call.state) {
+    case 'awaiting_approval':
+      return 'check_approval';
+    case 'joined':
+      return 'check_operation';
+    case 'accepted':
+      return young ? 'wait' : 'resume';
+    case 'unknown':
+      return planUnknown(facts, call);
+    default:
+      return young && now <= call.deadline ? 'wait' : planQueued(facts, call);
+  }
+};
