@@ -1,5 +1,6 @@
 export * from './approval.ts';
 export * from './call.ts';
+export * from './change-record.ts';
 export * from './claim.ts';
 export * from './delivery.ts';
 export * from './keys.ts';

@@ -1,0 +1,58 @@
+import type { LifeSign } from '@toolfabric/contract';
+import { changeRecord, lifeKey } from '@toolfabric/ledger';
+import { StoreUnavailable } from '@toolfabric/ports';
+import type { WorkerContext } from './worker-context.ts';
+
+export interface Life {
+  /** Resolves with the reason when this process must stop working: it was declared dead, or cannot say that it lives. */
+  readonly lost: Promise<string>;
+  /** Says `drained`, so that nobody has to wait for the death of this process. */
+  end(): Promise<void>;
+}
+
+/** What a life sign says beside its beat. */
+export type LifeFacts = Pick<LifeSign, 'slots' | 'handlers' | 'isolation'>;
+
+/**
+ * Renews `live.<kind>.<incarnation>` (protocol 10). An observer that sees no renewal stores `dead`; the renewal here
+ * then fails, and the process stops. A process that could not renew for as long stops too: by then it may be dead to
+ * everybody else.
+ */
+export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<Life> => {
+  const { clock, pace, incarnation } = ctx;
+  const key = lifeKey(ctx.kind, incarnation);
+  const ended = new AbortController();
+  const renew = (state: LifeSign['state'], patienceMs: number) =>
+    changeRecord(
+      ctx.ports.lives,
+      key,
+      (life) => (life?.state === 'dead' ? undefined : { ...facts, incarnation, state, beat: (life?.beat ?? 0) + 1 }),
+      { clock, patienceMs },
+    );
+  const first = await renew('alive', pace.deadAfterMs);
+  if (!first.done) throw new Error('this incarnation was declared dead before it began');
+
+  const beat = async (): Promise<string> => {
+    let renewedAt = clock.monotonic();
+    while (!ended.signal.aborted) {
+      await clock.sleep(pace.lifeBeatMs, ended.signal);
+      if (ended.signal.aborted) break;
+      try {
+        if (!(await renew('alive', pace.lifeBeatMs)).done) return 'declared dead';
+        renewedAt = clock.monotonic();
+      } catch (thrown) {
+        if (!(thrown instanceof StoreUnavailable)) throw thrown;
+        ctx.log.warn('life.not_renewed');
+      }
+      if (clock.monotonic() - renewedAt > pace.deadAfterMs) return 'could not renew the life sign';
+    }
+    return new Promise(() => {});
+  };
+  return {
+    lost: beat(),
+    async end() {
+      ended.abort();
+      await renew('drained', pace.lifeBeatMs).catch(() => {});
+    },
+  };
+};

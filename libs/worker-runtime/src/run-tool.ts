@@ -1,0 +1,107 @@
+import type { Outcome, WorkBody } from '@toolfabric/contract';
+import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
+import { unknownOutcome } from '@toolfabric/ledger';
+import { StoreUnavailable } from '@toolfabric/ports';
+import { boundOutcome, checkOutcome } from './bound-outcome.ts';
+import type { AnyTool, ProbeAnswer, ToolContext } from './define-tool.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+/** How long a tool may take to give up after its signal was aborted. */
+export const GIVE_UP_MS = 5_000;
+
+export interface Execution {
+  readonly signal: AbortSignal;
+  /** Stores `started`; for a claimless call it refuses, since a read has no effect to begin. */
+  readonly begin: (intent: Json) => Promise<void>;
+}
+
+/** Why an execution was stopped, as an error that its caller can read. */
+const stopError = (signal: AbortSignal): FabricError =>
+  signal.reason instanceof FabricError ? signal.reason : new FabricError('cancelled', 'the execution was stopped');
+
+const errorOf = (error: FabricError): Outcome => ({
+  status: 'error',
+  summary: error.message.slice(0, 4096),
+  sideEffect: 'none',
+  trust: 'trusted',
+  error: error.toToolError(),
+});
+
+const endOfProbe = (answer: ProbeAnswer): Outcome => ({
+  status: 'ok',
+  summary: `probe: ${answer.answer}`,
+  data: answer as unknown as NonNullable<Outcome['data']>,
+  sideEffect: 'none',
+  trust: 'trusted',
+});
+
+const contextOf = (ctx: WorkerContext, body: WorkBody, execution: Execution, begun: () => void): ToolContext => ({
+  callId: body.callId,
+  actor: body.actor,
+  taskId: body.taskId,
+  signal: execution.signal,
+  clock: ctx.clock,
+  limits: body.decision.limits,
+  workspace: body.workspace,
+  faults: ctx.faults,
+  progress: (message, fraction) => ctx.ports.progress(body.tenant, body.callId, message.slice(0, 1000), fraction),
+  beginEffect: async (intent) => {
+    if (execution.signal.aborted) throw stopError(execution.signal);
+    await execution.begin(intent);
+    begun();
+    ctx.faults.at('worker.started');
+  },
+});
+
+const call = async (tool: AnyTool, toolContext: ToolContext, body: WorkBody): Promise<Outcome> => {
+  const args: unknown = tool.args.parse(body.args);
+  if (body.mode === 'run') return tool.handle(toolContext, args);
+  if (!tool.probe) throw new FabricError('internal', 'the tool has no probe');
+  return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined));
+};
+
+/** Resolves once the tool had its time to give up; so an execution ends even when its tool never does. */
+const givenUp = (ctx: WorkerContext, signal: AbortSignal, ended: AbortSignal): Promise<'given_up'> =>
+  new Promise((resolve) => {
+    const wait = () => ctx.clock.sleep(GIVE_UP_MS, ended).then(() => resolve('given_up'));
+    if (signal.aborted) wait();
+    else signal.addEventListener('abort', wait, { once: true });
+  });
+
+const endOfThrown = (ctx: WorkerContext, body: WorkBody, thrown: unknown, began: boolean): Outcome => {
+  const error = toFabricError(thrown, thrown instanceof StoreUnavailable ? 'unavailable' : 'tool_failed');
+  ctx.log.warn('tool.failed', { callId: body.callId, handler: body.handler, type: error.type });
+  return began
+    ? unknownOutcome(`The action began, and then it ended with: ${error.message}`.slice(0, 4096))
+    : errorOf(error);
+};
+
+/**
+ * Every way in which an execution can end, as an outcome; never throws. Once the effect has begun, an end that the
+ * tool did not report itself is `unknown` (L3, protocol 7).
+ */
+export const runTool = async (
+  ctx: WorkerContext,
+  tool: AnyTool,
+  body: WorkBody,
+  execution: Execution,
+): Promise<Outcome> => {
+  const startedAt = ctx.clock.monotonic();
+  let began = false;
+  const toolContext = contextOf(ctx, body, execution, () => {
+    began = true;
+  });
+  const ended = new AbortController();
+  let outcome: Outcome;
+  try {
+    const first = await Promise.race([call(tool, toolContext, body), givenUp(ctx, execution.signal, ended.signal)]);
+    if (first === 'given_up') throw stopError(execution.signal);
+    outcome = checkOutcome(first, began);
+  } catch (thrown) {
+    outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began);
+  } finally {
+    ended.abort();
+  }
+  const bounded = boundOutcome(outcome, body.decision.limits.outputBytes);
+  return { ...bounded, usage: { ...bounded.usage, durationMs: Math.round(ctx.clock.monotonic() - startedAt) } };
+};

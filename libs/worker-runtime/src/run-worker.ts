@@ -1,0 +1,93 @@
+import {
+  type Clock,
+  createLogger,
+  type Faults,
+  type Logger,
+  noFaults,
+  type Pace,
+  randomId,
+  systemClock,
+  type Verifier,
+} from '@toolfabric/kernel';
+import type { WorkerPorts } from '@toolfabric/ports';
+import type { AnyTool } from './define-tool.ts';
+import { keepAlive } from './keep-alive.ts';
+import { runDelivery } from './run-delivery.ts';
+import { GIVE_UP_MS } from './run-tool.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export interface WorkerOptions {
+  readonly kind: string;
+  readonly ports: WorkerPorts;
+  readonly tools: readonly AnyTool[];
+  readonly verifier: Verifier;
+  readonly pace: Pace;
+  /** Deliveries that run at once. */
+  readonly slots: number;
+  /** Isolation levels that this worker really has, for the routing. */
+  readonly isolation: readonly string[];
+  readonly incarnation?: string;
+  readonly clock?: Clock;
+  readonly faults?: Faults;
+  readonly log?: Logger;
+}
+
+export interface RunningWorker {
+  readonly incarnation: string;
+  /** Resolves with a reason when the worker had to stop by itself. */
+  readonly failed: Promise<string>;
+  /**
+   * Drains: asks for no more work, lets what runs go on for `pace.drainMs`, then aborts it, and ends the life sign
+   * once nothing runs.
+   */
+  stop(): Promise<void>;
+}
+
+const compile = (options: WorkerOptions): WorkerContext => ({
+  kind: options.kind,
+  incarnation: options.incarnation ?? `${options.kind}-${randomId()}`,
+  ports: options.ports,
+  tools: new Map(options.tools.map((tool) => [tool.handler, tool])),
+  verifier: options.verifier,
+  clock: options.clock ?? systemClock,
+  pace: options.pace,
+  faults: options.faults ?? noFaults,
+  log: options.log ?? createLogger(`worker-${options.kind}`),
+  nonce: randomId,
+  halt: new AbortController(),
+  bells: new Map(),
+});
+
+/** Resolves when `work` is done or `ms` have passed. */
+const within = async (ctx: WorkerContext, work: Promise<void>, ms: number): Promise<void> => {
+  const done = new AbortController();
+  await Promise.race([work, ctx.clock.sleep(ms, done.signal)]);
+  done.abort();
+};
+
+/** One worker process: life sign, deliveries, drain. The order of `stop` is the order of its lines. */
+export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> => {
+  const ctx = compile(options);
+  const stop = new AbortController();
+  const { slots, isolation } = options;
+  const life = await keepAlive(ctx, { slots, isolation: [...isolation], handlers: [...ctx.tools.keys()] });
+  ctx.ports.onBell((callId) => ctx.bells.get(callId)?.());
+  const running = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal);
+  const failed = life.lost.then((reason) => {
+    ctx.log.error('worker.lost', { reason });
+    stop.abort();
+    ctx.halt.abort(new FabricError('unavailable', 'the worker lost its life sign'));
+    return reason;
+  });
+  return {
+    incarnation: ctx.incarnation,
+    failed,
+    async stop() {
+      stop.abort();
+      await within(ctx, running, ctx.pace.drainMs);
+      ctx.halt.abort(new FabricError('worker_drained', 'the worker was shut down'));
+      await within(ctx, running, 2 * GIVE_UP_MS);
+      await life.end();
+    },
+  };
+};

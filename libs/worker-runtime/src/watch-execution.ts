@@ -1,0 +1,63 @@
+import type { WorkBody } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { type Delivery, StoreUnavailable } from '@toolfabric/ports';
+import type { ClaimCheck } from './held-claim.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export interface ExecutionWatch {
+  /** Aborted with a `FabricError` that says why. */
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+/**
+ * Heartbeats of one execution: tells the server that the delivery is being worked on, and reads the claim again at
+ * each beat and at each bell (protocol 10). Aborts at a cancel, at the loss of the claim, and at the deadline.
+ */
+export const watchExecution = (
+  ctx: WorkerContext,
+  delivery: Delivery,
+  body: WorkBody,
+  check: () => Promise<ClaimCheck>,
+): ExecutionWatch => {
+  const abort = new AbortController();
+  const stopped = new AbortController();
+  const stop = (why: FabricError) => {
+    if (!stopped.signal.aborted) abort.abort(why);
+  };
+  const look = async () => {
+    try {
+      const found = await check();
+      if (found === 'cancel_requested') stop(new FabricError('cancelled', 'the call was cancelled'));
+      if (found === 'lost') stop(new FabricError('cancelled', 'the execution was taken from this worker'));
+    } catch (thrown) {
+      // Not to be able to look is no reason to stop: the life sign decides that for the whole process.
+      if (!(thrown instanceof StoreUnavailable)) throw thrown;
+    }
+  };
+  const beat = async () => {
+    while (true) {
+      await ctx.clock.sleep(ctx.pace.heartbeatMs, stopped.signal);
+      if (stopped.signal.aborted) return;
+      delivery.working();
+      await look();
+    }
+  };
+  const untilDeadline = Math.min(body.deadline - ctx.clock.now(), body.decision.limits.timeoutMs);
+  void ctx.clock.sleep(Math.max(0, untilDeadline), stopped.signal).then(() => {
+    stop(new FabricError('expired', 'the deadline passed'));
+  });
+  const halt = () => stop(ctx.halt.signal.reason);
+  ctx.halt.signal.addEventListener('abort', halt, { once: true });
+  if (ctx.halt.signal.aborted) halt();
+  void beat();
+  ctx.bells.set(body.callId, () => void look());
+  return {
+    signal: abort.signal,
+    stop() {
+      stopped.abort();
+      ctx.halt.signal.removeEventListener('abort', halt);
+      ctx.bells.delete(body.callId);
+    },
+  };
+};

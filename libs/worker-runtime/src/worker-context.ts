@@ -1,0 +1,23 @@
+import type { Clock, Faults, Logger, Pace, Verifier } from '@toolfabric/kernel';
+import type { WorkerPorts } from '@toolfabric/ports';
+import type { AnyTool } from './define-tool.ts';
+
+/** Everything that the deliveries of one worker process share. Compiled once; nothing in it is optional. */
+export interface WorkerContext {
+  readonly kind: string;
+  /** Unique for each start of the process. */
+  readonly incarnation: string;
+  readonly ports: WorkerPorts;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly verifier: Verifier;
+  readonly clock: Clock;
+  readonly pace: Pace;
+  readonly faults: Faults;
+  readonly log: Logger;
+  /** Makes the nonce of a claim: nobody else can know it. */
+  readonly nonce: () => string;
+  /** Aborted, with a `FabricError`, when every execution of this process must stop. */
+  readonly halt: AbortController;
+  /** Listeners by call id, rung at every bell; only calls of this process are in it. */
+  readonly bells: Map<string, () => void>;
+}
