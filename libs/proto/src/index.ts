@@ -1,1 +1,14 @@
-export {};
+export * from './convert-call.ts';
+export * from './convert-content.ts';
+export * from './convert-error.ts';
+export * from './convert-result.ts';
+export * from './convert-task.ts';
+export * from './convert-tool.ts';
+export { WireMismatch } from './enum-codec.ts';
+export * from './error-metadata.ts';
+export * as wireCall from './gen/toolfabric/v1/call.ts';
+export * from './gen/toolfabric/v1/registry_service.ts';
+export * as wireResult from './gen/toolfabric/v1/result.ts';
+export * as wireTask from './gen/toolfabric/v1/task.ts';
+export * as wireTool from './gen/toolfabric/v1/tool.ts';
+export * from './gen/toolfabric/v1/tool_service.ts';
