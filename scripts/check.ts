@@ -1,0 +1,3 @@
+import { runChecks } from './check-steps.ts';
+
+process.exitCode = runChecks().length === 0 ? 0 : 1;
