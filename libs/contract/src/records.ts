@@ -64,7 +64,7 @@ export type CallRecord = z.infer<typeof CallRecord>;
 /** What keeps a call in sight until it is closed. */
 export const OpenEntry = z.strictObject({
   callId: z.string(),
-  tenant: z.string(),
+  actor: Actor,
   openedAt: z.int(),
   /** Stream sequence of the work message and the epoch that it carries, once stored. */
   sent: z.strictObject({ epoch: z.int(), sequence: z.int() }).optional(),

@@ -7,6 +7,16 @@ import type { WorkerContext } from './worker-context.ts';
 export type ClaimCheck = 'held' | 'cancel_requested' | 'lost';
 
 /**
+ * A claim that might be held is never left alone by a living process, or nobody could end it: its writes are tried
+ * until they are answered, or until this process must stop and can be declared dead.
+ */
+const patient = (ctx: WorkerContext) => ({
+  clock: ctx.clock,
+  patienceMs: Number.POSITIVE_INFINITY,
+  signal: ctx.halt.signal,
+});
+
+/**
  * The claim of one execution, as its holder sees it. Every write is a compare-and-set on one key; the nonce, which
  * only this object knows, tells an own write whose answer was lost from a foreign one.
  */
@@ -33,7 +43,7 @@ export class HeldClaim {
     const { incarnation } = ctx;
     const move: ClaimMove = { type: 'take', epoch: body.epoch, sequence, incarnation, nonce: ctx.nonce() };
     const change = await changeRecord(ctx.ports.claims, key, (claim) => moveClaim(claim, move), {
-      clock: ctx.clock,
+      ...patient(ctx),
       ...(body.epoch === 1 ? { believed: 'absent' as const } : {}),
     });
     return change.done
@@ -69,7 +79,7 @@ export class HeldClaim {
 
   async #move(move: ClaimMove): Promise<Change<Claim>> {
     const believed = { value: this.#claim, revision: this.#revision };
-    const options = { clock: this.#ctx.clock, believed, patienceMs: this.#ctx.pace.deadAfterMs };
+    const options = { ...patient(this.#ctx), believed };
     const change = await changeRecord(this.#ctx.ports.claims, this.#key, (claim) => moveClaim(claim, move), options);
     if (change.done) {
       this.#claim = change.value;

@@ -15,6 +15,10 @@ export interface Execution {
   readonly begin: (intent: Json) => Promise<void>;
 }
 
+interface OpenExecution extends Execution {
+  readonly ended: () => boolean;
+}
+
 /** Why an execution was stopped, as an error that its caller can read. */
 const stopError = (signal: AbortSignal): FabricError =>
   signal.reason instanceof FabricError ? signal.reason : new FabricError('cancelled', 'the execution was stopped');
@@ -35,7 +39,7 @@ const endOfProbe = (answer: ProbeAnswer): Outcome => ({
   trust: 'trusted',
 });
 
-const contextOf = (ctx: WorkerContext, body: WorkBody, execution: Execution, begun: () => void): ToolContext => ({
+const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution, begun: () => void): ToolContext => ({
   callId: body.callId,
   actor: body.actor,
   taskId: body.taskId,
@@ -48,6 +52,8 @@ const contextOf = (ctx: WorkerContext, body: WorkBody, execution: Execution, beg
   beginEffect: async (intent) => {
     if (execution.signal.aborted) throw stopError(execution.signal);
     await execution.begin(intent);
+    // The execution may have been given up while the store was slow: then nothing may be written any more.
+    if (execution.ended()) throw stopError(execution.signal);
     begun();
     ctx.faults.at('worker.started');
   },
@@ -88,10 +94,10 @@ export const runTool = async (
 ): Promise<Outcome> => {
   const startedAt = ctx.clock.monotonic();
   let began = false;
-  const toolContext = contextOf(ctx, body, execution, () => {
+  const ended = new AbortController();
+  const toolContext = contextOf(ctx, body, { ...execution, ended: () => ended.signal.aborted }, () => {
     began = true;
   });
-  const ended = new AbortController();
   let outcome: Outcome;
   try {
     const first = await Promise.race([call(tool, toolContext, body), givenUp(ctx, execution.signal, ended.signal)]);

@@ -1,6 +1,7 @@
 import {
   type Clock,
   createLogger,
+  FabricError,
   type Faults,
   type Logger,
   noFaults,

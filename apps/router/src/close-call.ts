@@ -1,0 +1,64 @@
+import type { CallRecord, Outcome } from '@toolfabric/contract';
+import { type DeniedOutcome, isAnswered, openKey } from '@toolfabric/ledger';
+import { terminalEvent } from './call-events.ts';
+import { changeCall, readCall } from './change-call.ts';
+import type { RouterContext, StoredCall } from './router-context.ts';
+import { releaseOperation } from './take-operation.ts';
+
+/**
+ * The terminal state, stored before anything else of the closing order (protocol 3). When somebody else ended the
+ * call first, theirs stands. Whoever waits is told at once: the rest of the order does not change the answer.
+ */
+export const endCall = async (
+  ctx: RouterContext,
+  stored: StoredCall,
+  outcome: Outcome | DeniedOutcome,
+  attempt: number,
+): Promise<StoredCall> => {
+  ctx.faults.at('router.before-settle');
+  const change = await changeCall(ctx, stored, { type: 'end', outcome, attempt, at: ctx.clock.now() });
+  if (change.done) {
+    ctx.notify(change.value);
+    ctx.faults.at('router.after-call-settled');
+    return change;
+  }
+  return change.current ?? stored;
+};
+
+const removeOpen = async (ctx: RouterContext, call: CallRecord): Promise<void> => {
+  const { tenant } = call.actor;
+  const recent = ctx.recent.get(call.callId);
+  ctx.recent.delete(call.callId);
+  if (recent && (await ctx.ports.open.remove(openKey(tenant, call.callId), recent.openRevision))) return;
+  const entry = await ctx.ports.open.get(openKey(tenant, call.callId));
+  if (entry) await ctx.ports.open.remove(openKey(tenant, call.callId), entry.revision);
+};
+
+/** Whether the router is still finding out about an unknown call; then its OPEN entry stays. */
+export const isReconciling = (call: CallRecord, now: number): boolean =>
+  call.state === 'unknown' && call.reconcile !== undefined && now <= (call.settledAt ?? now) + call.reconcile.windowMs;
+
+/**
+ * The closing order after the terminal state: operation, terminal event stored (L2), result acknowledged, OPEN entry
+ * removed. Every step may be repeated by whoever holds the shard.
+ */
+export const closeCall = async (
+  ctx: RouterContext,
+  stored: StoredCall,
+  acknowledge: () => void = () => {},
+): Promise<void> => {
+  const call = stored.value;
+  if (!isAnswered(call.state)) return;
+  await releaseOperation(ctx, call);
+  await ctx.ports.events.store(terminalEvent(ctx, call));
+  ctx.faults.at('router.after-terminal-event');
+  acknowledge();
+  ctx.faults.at('router.after-result-ack');
+  if (!isReconciling(call, ctx.clock.now())) await removeOpen(ctx, call);
+};
+
+/** Reads once more before closing: the record may have moved on since. */
+export const closeAgain = async (ctx: RouterContext, tenant: string, callId: string): Promise<void> => {
+  const call = await readCall(ctx, tenant, callId);
+  if (call) await closeCall(ctx, call);
+};

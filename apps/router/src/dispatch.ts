@@ -1,0 +1,86 @@
+import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
+import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
+import { changeCall, readCall } from './change-call.ts';
+import { closeCall, endCall } from './close-call.ts';
+import { consumeApproval } from './consume-approval.ts';
+import type { RouterContext, StoredCall } from './router-context.ts';
+import { releaseOperation, takeOperation } from './take-operation.ts';
+import { workMessage } from './work-message.ts';
+
+/** Publishes the present epoch (protocol 3 (5)); the message id makes a repetition harmless. */
+export const publishWork = async (
+  ctx: RouterContext,
+  stored: StoredCall,
+): Promise<{ epoch: number; sequence: number } | undefined> => {
+  const call = stored.value;
+  const { subject, data } = workMessage(ctx, call);
+  try {
+    const { sequence } = await ctx.ports.work.publish(call.kind, subject, workMessageId(call.callId, call.epoch), data);
+    const sent = { epoch: call.epoch, sequence };
+    const recent = ctx.recent.get(call.callId);
+    if (recent) ctx.recent.set(call.callId, { ...recent, sent });
+    ctx.faults.at('router.after-publish');
+    return sent;
+  } catch (thrown) {
+    // A full queue, or an answer that was lost: the call stays queued, and the sweep publishes again.
+    if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
+    ctx.log.warn('work.not_published', { callId: call.callId, reason: thrown.name });
+    return undefined;
+  }
+};
+
+/** Somebody ended the call while this router took something for it: give back what was taken. */
+const giveBack = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall> => {
+  const now = await readCall(ctx, stored.value.actor.tenant, stored.value.callId);
+  if (now && isAnswered(now.value.state)) await releaseOperation(ctx, now.value);
+  return now ?? stored;
+};
+
+const refuse = async (
+  ctx: RouterContext,
+  stored: StoredCall,
+  type: 'conflict' | 'approval_expired' | 'approval_denied',
+) => {
+  const error = errorOutcome(type);
+  const outcome = type === 'approval_denied' ? { ...error, status: 'denied' as const } : error;
+  return endCall(ctx, stored, outcome, 0);
+};
+
+const takeApproval = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall | 'consumed'> => {
+  const verdict = await consumeApproval(ctx, stored.value);
+  ctx.faults.at('router.after-approval');
+  if (verdict === 'consumed') return 'consumed';
+  if (verdict === 'denied') return refuse(ctx, stored, 'approval_denied');
+  return refuse(ctx, stored, 'approval_expired');
+};
+
+/** Protocol 3 (2)–(4) for a call that has something to take. */
+const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall> => {
+  const call = stored.value;
+  if (call.operation !== undefined) {
+    const { verdict } = await takeOperation(ctx, call, call.operation);
+    ctx.faults.at('router.after-operation');
+    if (verdict === 'conflict') return refuse(ctx, stored, 'conflict');
+    if (verdict === 'joined') {
+      const joined = await changeCall(ctx, stored, { type: 'join' });
+      return joined.done ? joined : giveBack(ctx, stored);
+    }
+  }
+  const approval = await takeApproval(ctx, stored);
+  if (approval !== 'consumed') return approval;
+  const queued = await changeCall(ctx, stored, { type: 'queue' });
+  ctx.faults.at('router.after-queued');
+  return queued.done ? queued : giveBack(ctx, stored);
+};
+
+/**
+ * Protocol 3 from wherever the call stands: used for a new call and, by the sweep, for one whose router died on the
+ * way. Each step is create-or-verify; each change of state is a compare-and-set, so two at once are harmless.
+ */
+export const dispatchCall = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall> => {
+  let call = stored;
+  if (call.value.state === 'accepted' || call.value.state === 'joined') call = await takeAll(ctx, call);
+  if (call.value.state === 'queued') await publishWork(ctx, call);
+  if (isAnswered(call.value.state)) await closeCall(ctx, call);
+  return call;
+};

@@ -1,0 +1,25 @@
+import type { CallRecord } from '@toolfabric/contract';
+import type { Clock, Faults, Logger, Pace, Signer } from '@toolfabric/kernel';
+import type { LedgerPorts, Versioned } from '@toolfabric/ports';
+import type { RecentCalls } from './recent-calls.ts';
+
+/** What every procedure of the router is given. Compiled once; nothing in it is optional. */
+export interface RouterContext {
+  /** Unique for each start of the process. */
+  readonly incarnation: string;
+  readonly ports: LedgerPorts;
+  readonly signer: Signer;
+  readonly clock: Clock;
+  readonly pace: Pace;
+  readonly faults: Faults;
+  readonly log: Logger;
+  /** What this router stored last of calls in flight: saves reads, decides nothing. */
+  readonly recent: RecentCalls;
+  /** Tells whoever waits; lossy. */
+  readonly notify: (call: CallRecord) => void;
+  /** Whether the incarnation in a claim is dead, as this router knows it (protocol 10). */
+  readonly isDead: (kind: string, incarnation: string) => Promise<boolean>;
+}
+
+/** A call as it was read or written, with the revision that the next write needs. */
+export type StoredCall = Versioned<CallRecord>;

@@ -1,0 +1,103 @@
+import { ResultMessage } from '@toolfabric/contract';
+import { deriveSettlement, isAnswered, moveClaim, parseProbeCallId, type Settlement } from '@toolfabric/ledger';
+import type { Delivery } from '@toolfabric/ports';
+import { callEvent } from './call-events.ts';
+import { changeCall, readCall } from './change-call.ts';
+import { changeClaim, readClaim } from './claims.ts';
+import { closeCall, endCall } from './close-call.ts';
+import { settleProbe } from './reconcile.ts';
+import type { RouterContext, StoredCall } from './router-context.ts';
+
+const keepLate = async (ctx: RouterContext, call: StoredCall, result: ResultMessage): Promise<void> => {
+  const { epoch, outcome } = result;
+  if (call.value.late?.some((late) => late.epoch === epoch && late.status === outcome.status)) return;
+  await changeCall(ctx, call, { type: 'late', epoch, status: outcome.status });
+  const attributes = { lateEpoch: epoch, status: outcome.status, sideEffect: outcome.sideEffect };
+  ctx.ports.events.emit(callEvent(ctx, call.value, 'call.late_result', `late.${epoch}`, attributes));
+};
+
+/** Carries out what was derived; gives the call as it then stands. */
+export const applySettlement = async (
+  ctx: RouterContext,
+  call: StoredCall,
+  settlement: Settlement,
+  result: ResultMessage | undefined,
+): Promise<StoredCall> => {
+  switch (settlement.type) {
+    case 'resolve':
+      if (
+        !(await changeClaim(ctx, call, (claim) => moveClaim(claim, { type: 'resolve', outcome: settlement.outcome })))
+          .done
+      )
+        return call;
+      return endCall(ctx, call, settlement.outcome, settlement.attempt);
+    case 'end':
+      return endCall(ctx, call, settlement.outcome, settlement.attempt);
+    case 'late':
+      if (result) await keepLate(ctx, call, result);
+      return call;
+    default:
+      return call;
+  }
+};
+
+const settleResult = async (ctx: RouterContext, delivery: Delivery, result: ResultMessage): Promise<void> => {
+  const call = ctx.recent.get(result.callId)?.call ?? (await readCall(ctx, result.tenant, result.callId));
+  if (!call) {
+    ctx.log.warn('result.without_call', { callId: result.callId });
+    return delivery.ack();
+  }
+  const claim = await readClaim(ctx, call);
+  const settlement = deriveSettlement(call.value, claim, result);
+  if (settlement.type === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
+  const after = await applySettlement(ctx, call, settlement, result);
+  await closeCall(ctx, after, () => delivery.ack());
+};
+
+/** The tenant and the call in a result must be those of its subject `result.<kind>.<tenant>.<callId>.<epoch>`. */
+const belongsTo = (result: ResultMessage, subject: string): boolean => {
+  const [, , tenant, callId, epoch] = subject.split('.');
+  return tenant === result.tenant && callId === result.callId.replace('.', '_') && epoch === String(result.epoch);
+};
+
+const parseResult = (delivery: Delivery): ResultMessage | undefined => {
+  try {
+    const parsed = ResultMessage.safeParse(JSON.parse(Buffer.from(delivery.data).toString('utf8')));
+    return parsed.success && belongsTo(parsed.data, delivery.subject) ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Design §3, row 8: takes in one result message. Never throws; what could not be done now comes again, since the
+ * message is acknowledged only after the terminal event is stored (L6 on the router's side).
+ */
+export const settleDelivery = async (ctx: RouterContext, delivery: Delivery): Promise<void> => {
+  try {
+    const result = parseResult(delivery);
+    if (!result) {
+      ctx.log.warn('result.refused', { subject: delivery.subject, sequence: delivery.sequence });
+      return delivery.ack();
+    }
+    const probe = parseProbeCallId(result.callId);
+    await (probe ? settleProbe(ctx, delivery, result, probe) : settleResult(ctx, delivery, result));
+  } catch (thrown) {
+    ctx.log.error('settle.failed', {
+      subject: delivery.subject,
+      cause: thrown instanceof Error ? thrown.name : 'thrown',
+    });
+    delivery.nak(ctx.pace.nakDelayMs);
+  }
+};
+
+/** The same derivation without a result message: from the claim, or from what stands on the result subject. */
+export const settleStored = async (ctx: RouterContext, call: StoredCall): Promise<StoredCall> => {
+  const { kind, actor, callId, epoch } = call.value;
+  const claim = await readClaim(ctx, call);
+  const result =
+    call.value.claim === 'none' ? await ctx.ports.results.get(kind, actor.tenant, callId, epoch) : undefined;
+  const after = await applySettlement(ctx, call, deriveSettlement(call.value, claim, result), result);
+  if (isAnswered(after.value.state)) await closeCall(ctx, after);
+  return after;
+};

@@ -1,0 +1,196 @@
+import { type Claim, OPEN_SHARDS, type OpenEntry, type OperationRecord } from '@toolfabric/contract';
+import {
+  callKey,
+  changeRecord,
+  createRecord,
+  errorOutcome,
+  isAnswered,
+  moveClaim,
+  openKey,
+  openPrefix,
+  operationAfter,
+  planSweep,
+  type SweepAction,
+} from '@toolfabric/ledger';
+import type { Versioned } from '@toolfabric/ports';
+import { abandonedCall } from './abandoned-call.ts';
+import { stopCall } from './cancel-call.ts';
+import { changeCall, readCall } from './change-call.ts';
+import { changeClaim, readClaim } from './claims.ts';
+import { closeCall, endCall } from './close-call.ts';
+import { lookAtApproval } from './consume-approval.ts';
+import { dispatchCall, publishWork } from './dispatch.ts';
+import { askProbe, requeue } from './reconcile.ts';
+import type { RouterContext, StoredCall } from './router-context.ts';
+import { settleStored } from './settle-call.ts';
+
+type Opened = Versioned<OpenEntry>;
+
+/** Raises the epoch of an execution that never started, then publishes it. */
+const release = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefined): Promise<void> => {
+  const isSame = (claim: Claim | undefined) =>
+    claim?.state === seen?.state && claim?.nonce === seen?.nonce && claim?.epoch === seen?.epoch;
+  const change = await changeClaim(ctx, call, (claim) =>
+    isSame(claim) ? moveClaim(claim, { type: 'release' }) : undefined,
+  );
+  if (change.done) await requeue(ctx, call, change.value.epoch);
+};
+
+const orphan = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefined): Promise<void> => {
+  const change = await changeClaim(ctx, call, (claim) =>
+    claim?.nonce === seen?.nonce ? moveClaim(claim, { type: 'orphan' }) : undefined,
+  );
+  if (!change.done) return;
+  await settleStored(ctx, call);
+};
+
+/** Publishes the epoch that the claim stands at and remembers where in the stream it is. */
+const publish = async (
+  ctx: RouterContext,
+  entry: Opened,
+  call: StoredCall,
+  claim: Claim | undefined,
+): Promise<void> => {
+  if (claim !== undefined && claim.epoch > call.value.epoch) return void (await requeue(ctx, call, claim.epoch));
+  const known = ctx.recent.get(call.value.callId)?.sent;
+  const sent = known?.epoch === call.value.epoch ? known : await publishWork(ctx, call);
+  if (!sent) return;
+  await changeRecord(
+    ctx.ports.open,
+    openKey(entry.value.actor.tenant, entry.value.callId),
+    (open) => open && { ...open, sent },
+    { clock: ctx.clock, believed: entry },
+  ).then((change) => {
+    const recent = ctx.recent.get(call.value.callId);
+    if (change.done && recent) ctx.recent.set(call.value.callId, { ...recent, openRevision: change.revision });
+  });
+};
+
+const checkApproval = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
+  const verdict = await lookAtApproval(ctx, call.value);
+  if (verdict === 'pending') return;
+  if (verdict === 'consume' || verdict === 'consumed') {
+    const approved = await changeCall(ctx, call, { type: 'approve' });
+    if (approved.done) await dispatchCall(ctx, approved);
+    return;
+  }
+  const error = errorOutcome(verdict === 'denied' ? 'approval_denied' : 'approval_expired');
+  const ended = await endCall(ctx, call, verdict === 'denied' ? { ...error, status: 'denied' } : error, 0);
+  await closeCall(ctx, ended);
+};
+
+/** The first call ended without an effect, or is gone: its operation may be taken over (protocol 4). */
+const freeAfter = async (
+  ctx: RouterContext,
+  operation: string,
+  holder: OperationRecord,
+  first: StoredCall | undefined,
+) => {
+  if (first && (!isAnswered(first.value.state) || operationAfter(first.value) !== 'free')) return false;
+  const change = await changeRecord(
+    ctx.ports.operations,
+    operation,
+    (op) => (op?.callId === holder.callId && op.state === 'held' ? { ...op, state: 'free' as const } : undefined),
+    { clock: ctx.clock },
+  );
+  return change.done || change.current?.value.state === 'free';
+};
+
+/** A joined call ends as the first one did, or goes on itself when the operation became free. */
+const checkOperation = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
+  const { operation, actor, deadline } = call.value;
+  if (operation === undefined) return;
+  const op = (await ctx.ports.operations.get(operation))?.value;
+  const first = op && op.state !== 'free' ? await readCall(ctx, op.tenant, op.callId) : undefined;
+  if (op === undefined || op.state === 'free' || (await freeAfter(ctx, operation, op, first))) {
+    await dispatchCall(ctx, call);
+    return;
+  }
+  const end = first?.value;
+  if (end?.result && isAnswered(end.state) && end.state !== 'unknown' && end.actor.tenant === actor.tenant) {
+    const { callId, tool, decision, attempt, status, ...outcome } = end.result;
+    if (status === 'needs_approval') return;
+    await closeCall(ctx, await endCall(ctx, call, { ...outcome, status }, attempt));
+    return;
+  }
+  if (ctx.clock.now() > deadline) await stopCall(ctx, call, 'expired');
+};
+
+const abandon = async (ctx: RouterContext, entry: Opened): Promise<void> => {
+  const { actor, callId } = entry.value;
+  const record = abandonedCall(ctx, entry.value);
+  const change = await createRecord(ctx.ports.calls, callKey(actor.tenant, callId), record, { clock: ctx.clock });
+  if (change.done) await closeCall(ctx, change);
+};
+
+const carryOut = async (
+  ctx: RouterContext,
+  action: SweepAction,
+  entry: Opened,
+  call: StoredCall,
+  claim: Claim | undefined,
+): Promise<void> => {
+  switch (action) {
+    case 'close':
+    case 'leave_to_person':
+      return closeCall(ctx, call);
+    case 'resume':
+      return void (await dispatchCall(ctx, call));
+    case 'check_approval':
+      return checkApproval(ctx, call);
+    case 'check_operation':
+      return checkOperation(ctx, call);
+    case 'publish':
+      return publish(ctx, entry, call, claim);
+    case 'settle':
+      return void (await settleStored(ctx, call));
+    case 'expire':
+      return void (await stopCall(ctx, call, 'expired'));
+    case 'dead_letter':
+      return void (await stopCall(ctx, call, 'dead_letter'));
+    case 'release':
+      return release(ctx, call, claim);
+    case 'orphan':
+      return orphan(ctx, call, claim);
+    case 'probe':
+      return askProbe(ctx, call);
+    default:
+      return;
+  }
+};
+
+/** The facts of one open call, read in the order that makes them safe: the sequence before the result. */
+const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
+  const { actor, callId, sent } = entry.value;
+  const call = await readCall(ctx, actor.tenant, callId);
+  const queued = call?.value.state === 'queued' || call?.value.state === 'unknown';
+  const claim = queued && call ? await readClaim(ctx, call) : undefined;
+  const holderDead =
+    claim !== undefined && claim.incarnation !== '' && (await ctx.isDead(call?.value.kind ?? '', claim.incarnation));
+  const workGone = queued && sent && call ? !(await ctx.ports.work.has(call.value.kind, sent.sequence)) : undefined;
+  const action = planSweep({
+    open: entry.value,
+    call: call?.value,
+    claim,
+    holderDead,
+    workGone,
+    now: ctx.clock.now(),
+    graceMs: ctx.pace.openGraceMs,
+  });
+  if (action === 'abandon') return abandon(ctx, entry);
+  if (call) await carryOut(ctx, action, entry, call, claim);
+};
+
+/** One pass over a shard of OPEN. A fault of one entry leaves the others alone. */
+export const sweepShard = async (ctx: RouterContext, shard: number): Promise<void> => {
+  for (const key of await ctx.ports.open.keys(openPrefix(shard))) {
+    try {
+      const entry = await ctx.ports.open.get(key);
+      if (entry) await sweepEntry(ctx, entry);
+    } catch (thrown) {
+      ctx.log.warn('sweep.failed', { key, cause: thrown instanceof Error ? thrown.name : 'thrown' });
+    }
+  }
+};
+
+export const ALL_SHARDS: readonly number[] = Array.from({ length: OPEN_SHARDS }, (_, shard) => shard);

@@ -1,0 +1,61 @@
+import { type CallRecord, CLOCK_LEEWAY_MS, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
+import { probeCallId, workSubject } from '@toolfabric/ledger';
+import type { RouterContext } from './router-context.ts';
+
+const sign = (ctx: RouterContext, body: WorkBody): { subject: string; data: Uint8Array } => ({
+  subject: body.subject,
+  data: Buffer.from(JSON.stringify(ctx.signer.sign(WORK_TYPE, JSON.stringify(body))), 'utf8'),
+});
+
+const common = (call: CallRecord) => ({
+  kind: call.kind,
+  tenant: call.actor.tenant,
+  actor: call.actor,
+  taskId: call.taskId,
+  tool: call.tool,
+  handler: call.handler,
+  rerunnable: call.rerunnable,
+  args: call.args,
+  argsHash: call.argsHash,
+  decision: call.decision,
+  ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
+  ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
+});
+
+/** The signed message of the call's present epoch. */
+export const workMessage = (ctx: RouterContext, call: CallRecord): { subject: string; data: Uint8Array } =>
+  sign(ctx, {
+    ...common(call),
+    subject: workSubject(call.kind, call.priority, call.actor.tenant),
+    callId: call.callId,
+    epoch: call.epoch,
+    mode: 'run',
+    effect: call.effect,
+    claim: call.claim,
+    deadline: call.deadline,
+    expires: call.deadline,
+    ...(call.approvalId === undefined ? {} : { approvalDigest: call.approvalId }),
+  });
+
+/** The internal claimless call that asks for the n-th time what became of `call` (protocol 7). */
+export const probeMessage = (
+  ctx: RouterContext,
+  call: CallRecord,
+  n: number,
+  intent: WorkBody['intent'],
+): { subject: string; data: Uint8Array } => {
+  const until = ctx.clock.now() + call.decision.limits.timeoutMs + CLOCK_LEEWAY_MS;
+  return sign(ctx, {
+    ...common(call),
+    subject: workSubject(call.kind, 'hi', call.actor.tenant),
+    callId: probeCallId(call.callId, n),
+    parentCallId: call.callId,
+    epoch: 1,
+    mode: 'probe',
+    effect: 'none',
+    claim: 'none',
+    deadline: until,
+    expires: until,
+    ...(intent === undefined ? {} : { intent }),
+  });
+};
