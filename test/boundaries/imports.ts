@@ -1,5 +1,5 @@
 /** Blanks comments, so that an example in one does not count as an import. Keeps strings that contain `//`. */
-const withoutComments = (text: string): string =>
+export const withoutComments = (text: string): string =>
   text.replace(
     /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
     (_all, string: string | undefined) => string ?? ' ',

@@ -89,6 +89,9 @@ export const readWorkspace = (root: string): Workspace => {
   };
 };
 
+export const readSources = (root: string): SourceFile[] =>
+  ['apps', 'libs', 'test', 'scripts'].flatMap((folder) => sourcesBelow(root, folder));
+
 /** Sources that people write: generated code and golden data are left out. */
 const sourcesBelow = (root: string, folder: string): SourceFile[] => {
   const start = join(root, folder);
