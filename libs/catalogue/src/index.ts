@@ -1,1 +1,13 @@
-export {};
+export * from './asserted-formats.ts';
+export * from './check-publication.ts';
+export * from './compile-input.ts';
+export * from './contract-digests.ts';
+export { MAX_FIELD_ERRORS } from './field-errors.ts';
+export * from './inspect-schema.ts';
+export * from './json-pointer.ts';
+export * from './life-cycle.ts';
+export * from './load-contracts.ts';
+export * from './parse-contract.ts';
+export * from './schema-changes.ts';
+export * from './template.ts';
+export * from './unenforced-fields.ts';

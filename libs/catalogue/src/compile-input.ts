@@ -1,0 +1,64 @@
+import type { FieldError, ToolContract } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { assertedFormats } from './asserted-formats.ts';
+import { toFieldErrors } from './field-errors.ts';
+import { inspectSchema } from './inspect-schema.ts';
+import { compileLinearPattern } from './linear-pattern.ts';
+
+/** What does not fit in some arguments; empty when they fit. Never throws, whatever it is given. */
+export type InputCheck = (args: unknown) => FieldError[];
+
+/** Ajv wants to know how the engine would be imported by generated files, which are never written. */
+const linearEngine = Object.assign((pattern: string) => compileLinearPattern(pattern), {
+  code: 'compileLinearPattern',
+});
+
+const OPTIONS = {
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  allErrors: true,
+  verbose: true,
+  messages: false,
+  ownProperties: true,
+  logger: false,
+  code: { regExp: linearEngine as never },
+} as const;
+
+let dialect: Ajv2020 | undefined;
+
+/** Whether the schema itself is one of JSON Schema 2020-12. */
+const checkDialect = (schema: Record<string, unknown>): void => {
+  dialect ??= new Ajv2020({ ...OPTIONS, formats: assertedFormats() });
+  if (dialect.validateSchema(schema) === true) return;
+  const [error] = dialect.errors ?? [];
+  throw new Error(`${error?.instancePath || '/'} is not valid (${error?.keyword ?? 'schema'})`);
+};
+
+/** A validator of its own for each schema: it keeps whatever it ever compiled, and goes with it. */
+const compileSchema = (schema: Record<string, unknown>): ((args: unknown) => readonly ErrorObject[]) => {
+  checkDialect(schema);
+  const ajv = new Ajv2020({ ...OPTIONS, formats: assertedFormats(), meta: false, validateSchema: false });
+  const validate = ajv.compile(schema);
+  return (args) => (validate(args) ? [] : (validate.errors ?? []));
+};
+
+const refuse = (problems: readonly string[], cause?: unknown): FabricError =>
+  new FabricError('contract_invalid', `the input schema is refused: ${problems.join('; ')}`, { cause });
+
+/**
+ * Compiles the input schema of a contract (JSON Schema 2020-12, strict, formats asserted, patterns matched in linear
+ * time). Costs milliseconds: the caller keeps the check by the digest of the contract. Throws `contract_invalid`.
+ */
+export const compileInput = ({ input }: Pick<ToolContract, 'input'>): InputCheck => {
+  const problems = inspectSchema(input);
+  if (problems.length > 0) throw refuse(problems);
+  let validate: (args: unknown) => readonly ErrorObject[];
+  try {
+    validate = compileSchema(input);
+  } catch (error) {
+    throw refuse([error instanceof Error ? error.message.slice(0, 300) : 'it cannot be compiled'], error);
+  }
+  return (args) => toFieldErrors(validate(args));
+};

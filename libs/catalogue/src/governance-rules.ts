@@ -1,0 +1,105 @@
+import { effectOf, type ToolContract } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { pointerTokens } from './json-pointer.ts';
+import { isSchemaObject } from './schema-keywords.ts';
+import { parseTemplate } from './template.ts';
+
+/** Milliseconds. Below the first nothing that crosses the bus can finish; the others end what nobody waits for. */
+const MIN_TIMEOUT = 100;
+const MAX_TIMEOUT = 3_600_000;
+/** A claimless call is not told apart from its redelivery: a long one deserves a claim. */
+const MAX_CLAIMLESS_TIMEOUT = 60_000;
+
+type Rule = (contract: ToolContract) => readonly (string | false | undefined)[];
+
+const timeouts: Rule = ({ execution: { timeout_ms }, governance: { claimless } }) => [
+  timeout_ms < MIN_TIMEOUT && `execution.timeout_ms: at least ${MIN_TIMEOUT}`,
+  timeout_ms > MAX_TIMEOUT && `execution.timeout_ms: at most ${MAX_TIMEOUT}`,
+  claimless &&
+    timeout_ms > MAX_CLAIMLESS_TIMEOUT &&
+    `execution.timeout_ms: at most ${MAX_CLAIMLESS_TIMEOUT} without a claim`,
+];
+
+const WRITE_FIELDS = ['operation_key', 'effect_scope', 'preview', 'precondition', 'reconcile'] as const;
+
+const reads: Rule = ({ governance }) =>
+  effectOf(governance.risk) === 'none'
+    ? WRITE_FIELDS.map((field) => governance[field] !== undefined && `governance.${field}: a read has none`)
+    : [governance.claimless && 'governance.claimless: only a contract without effect may go without a claim'];
+
+const writes: Rule = ({ governance: { risk, idempotent, operation_key, effect_scope, reconcile } }) => {
+  const heavy = risk === 'irreversible' || risk === 'privileged';
+  return [
+    heavy && operation_key === undefined && `governance.operation_key: needed for ${risk}`,
+    heavy && reconcile === undefined && `governance.reconcile: needed for ${risk}`,
+    !heavy &&
+      risk === 'external_write' &&
+      !idempotent &&
+      reconcile === undefined &&
+      'governance.reconcile: needed for an outside effect that is not idempotent',
+    effect_scope !== undefined &&
+      operation_key === undefined &&
+      'governance.effect_scope: means nothing without operation_key',
+  ];
+};
+
+const fences: Rule = ({ governance: { risk, reconcile } }) => [
+  reconcile?.fence === 'workspace_lock' &&
+    effectOf(risk) !== 'workspace' &&
+    'governance.reconcile.fence: a workspace lock fences workspace effects only',
+  reconcile?.fence === 'dedupe' &&
+    effectOf(risk) !== 'outside' &&
+    'governance.reconcile.fence: only an outside peer can deduplicate',
+];
+
+/** The problem with a pointer that must name an argument; through required fields only when `required`. */
+const pointerProblem = (contract: ToolContract, pointer: string, required: boolean): string | undefined => {
+  let schema: unknown = contract.input;
+  for (const token of pointerTokens(pointer)) {
+    const properties = isSchemaObject(schema) && isSchemaObject(schema.properties) ? schema.properties : {};
+    if (!Object.hasOwn(properties, token)) return `${pointer} is no argument`;
+    const isRequired = isSchemaObject(schema) && Array.isArray(schema.required) && schema.required.includes(token);
+    if (required && !isRequired) return `${pointer} is not a required argument, so the text would not be an identity`;
+    schema = properties[token];
+  }
+  return undefined;
+};
+
+const templateProblems = (contract: ToolContract, path: string, template: string | undefined): string[] => {
+  if (template === undefined) return [];
+  try {
+    const pointers = parseTemplate(template).flatMap((part) => ('pointer' in part ? [part.pointer] : []));
+    if (pointers.length === 0) return [`${path}: names no argument, so every call would be the same action`];
+    return pointers.flatMap((pointer) => pointerProblem(contract, pointer, true) ?? []).map((why) => `${path}: ${why}`);
+  } catch (error) {
+    if (error instanceof FabricError) return [`${path}: ${error.message}`];
+    throw error;
+  }
+};
+
+const templates: Rule = (contract) => {
+  const { operation_key, precondition } = contract.governance;
+  const isPointer = precondition === undefined || /^(\/[^/]+)+$/.test(precondition);
+  const why = isPointer && precondition !== undefined ? pointerProblem(contract, precondition, false) : undefined;
+  return [
+    ...templateProblems(contract, 'governance.operation_key', operation_key),
+    !isPointer && 'governance.precondition: a JSON pointer such as /expected_hash',
+    why !== undefined && `governance.precondition: ${why}`,
+  ];
+};
+
+const group: Rule = ({ name, toolset }) => [
+  name.split('.')[0] !== toolset && `toolset: ${name} belongs to the group ${name.split('.')[0]}`,
+];
+
+const RULES: readonly Rule[] = [group, timeouts, reads, writes, fences, templates];
+
+/** What breaks a rule between execution and governance; each begins with the path of the field. */
+export const governanceProblems = (contract: ToolContract): string[] =>
+  RULES.flatMap((rule) => rule(contract)).filter((problem) => typeof problem === 'string');
+
+/** What is allowed and will need a person when a worker dies at the wrong moment. */
+export const governanceWarnings = ({ governance }: ToolContract): string[] =>
+  effectOf(governance.risk) === 'workspace' && !governance.idempotent && governance.reconcile === undefined
+    ? ['governance.reconcile: without a probe, an interrupted call stays unknown until a person looks']
+    : [];

@@ -1,0 +1,86 @@
+import type { ToolContract } from '@toolfabric/contract';
+
+export interface UnenforcedField {
+  /** Dotted path in the contract. */
+  readonly path: string;
+  /** Whether the contract asks for what nothing does yet. */
+  readonly isUsed: (contract: ToolContract) => boolean;
+  /** What a contract may say here for now. */
+  readonly allowed: string;
+}
+
+const NOTHING = 'leave it out';
+
+/**
+ * Fields of a contract, or values of them, that nothing enforces yet. Publication refuses them: a rule that is written
+ * down and not kept would be a lie. A part of the fabric that begins to enforce one removes its row here and adds the
+ * field to `ENFORCED_FIELDS`.
+ */
+export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
+  { path: 'execution.mode', isUsed: (c) => c.execution.mode !== 'runtime_function', allowed: 'runtime_function' },
+  { path: 'execution.adapter', isUsed: (c) => c.execution.adapter === 'provider', allowed: 'any adapter but provider' },
+  { path: 'execution.network', isUsed: (c) => c.execution.network !== 'none', allowed: 'none' },
+  { path: 'execution.credentials', isUsed: (c) => c.execution.credentials.length > 0, allowed: NOTHING },
+  { path: 'execution.options', isUsed: (c) => Object.keys(c.execution.options).length > 0, allowed: NOTHING },
+  {
+    path: 'output.format',
+    isUsed: (c) => c.output.format !== 'text' && c.output.format !== 'json',
+    allowed: 'text or json',
+  },
+  { path: 'output.schema', isUsed: (c) => c.output.schema !== undefined, allowed: NOTHING },
+  { path: 'output.success_when', isUsed: (c) => c.output.success_when !== undefined, allowed: NOTHING },
+  { path: 'output.error_when', isUsed: (c) => c.output.error_when !== undefined, allowed: NOTHING },
+  { path: 'output.budget_tokens', isUsed: (c) => c.output.budget_tokens !== undefined, allowed: NOTHING },
+  { path: 'governance.resource', isUsed: (c) => c.governance.resource !== undefined, allowed: NOTHING },
+  { path: 'governance.preview', isUsed: (c) => c.governance.preview !== undefined, allowed: NOTHING },
+  {
+    path: 'governance.reconcile.fence',
+    isUsed: (c) => c.governance.reconcile?.fence === 'egress',
+    allowed: 'none, workspace_lock or dedupe',
+  },
+  {
+    path: 'governance.max_calls_per_turn',
+    isUsed: (c) => c.governance.max_calls_per_turn !== undefined,
+    allowed: NOTHING,
+  },
+  { path: 'governance.pii_allowed', isUsed: (c) => !c.governance.pii_allowed, allowed: 'true' },
+  { path: 'governance.retention_days', isUsed: (c) => c.governance.retention_days !== 30, allowed: NOTHING },
+  { path: 'governance.redact', isUsed: (c) => c.governance.redact.length > 0, allowed: NOTHING },
+];
+
+/** Who keeps each field; where only some of its values are kept, it stands in both tables. */
+export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
+  name: 'registry and resolve',
+  version: 'registry and resolve',
+  internal: 'resolve: hidden from callers',
+  toolset: 'publication: the group that the name begins with',
+  'capability.intent': 'operations: the default scope of a key',
+  'capability.description': 'publication lint',
+  'capability.use_when': 'publication lint',
+  'capability.not_for': 'publication lint',
+  'capability.examples': 'publication: each validates',
+  input: 'schema check of every call',
+  'execution.adapter': 'execution choice',
+  'execution.mode': 'only its default exists',
+  'execution.handler': 'execution choice and worker',
+  'execution.isolation': 'execution choice',
+  'execution.timeout_ms': 'limits of the decision',
+  'execution.network': 'only its default exists',
+  'execution.pools': 'execution choice',
+  'output.format': 'publication',
+  'output.budget_bytes': 'limits of the decision',
+  'governance.risk': 'policy and execution choice',
+  'governance.idempotent': 'ledger: whether a call may be run again',
+  'governance.claimless': 'ledger and worker',
+  'governance.operation_key': 'operations',
+  'governance.effect_scope': 'operations',
+  'governance.precondition': 'the tool, before any effect',
+  'governance.reconcile.by': 'ledger',
+  'governance.reconcile.fence': 'ledger',
+  'governance.reconcile.window_ms': 'ledger',
+};
+
+export const unenforcedProblems = (contract: ToolContract): string[] =>
+  UNENFORCED_FIELDS.filter(({ isUsed }) => isUsed(contract)).map(
+    ({ path, allowed }) => `${path}: nothing enforces this yet; allowed is: ${allowed}`,
+  );

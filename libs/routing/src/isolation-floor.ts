@@ -1,0 +1,39 @@
+import { ISOLATION_LEVELS, type Isolation, type RiskGroup } from '@toolfabric/contract';
+
+/** `untrusted`: a part of the input came from outside content. */
+export type InputTrust = 'trusted' | 'untrusted';
+/** `shared`: executors of the pool serve more than one tenant. */
+export type Tenancy = 'single' | 'shared';
+
+type Floor = Readonly<Record<`${InputTrust} ${Tenancy}`, Isolation>>;
+
+const READS: Floor = {
+  'trusted single': 'process',
+  'trusted shared': 'process',
+  'untrusted single': 'namespace',
+  'untrusted shared': 'namespace',
+};
+const WRITES: Floor = { ...READS, 'trusted shared': 'namespace' };
+/** Arbitrary code and wider rights: design 9 leaves nothing weaker than a container for them. */
+const PRIVILEGED: Floor = {
+  'trusted single': 'container',
+  'trusted shared': 'gvisor',
+  'untrusted single': 'gvisor',
+  'untrusted shared': 'gvisor',
+};
+
+const FLOORS: Readonly<Record<RiskGroup, Floor>> = {
+  read: READS,
+  workspace_write: WRITES,
+  external_write: WRITES,
+  irreversible: WRITES,
+  privileged: PRIVILEGED,
+};
+
+export const isolationRank = (level: Isolation): number => ISOLATION_LEVELS.indexOf(level);
+
+export const strongerOf = (a: Isolation, b: Isolation): Isolation => (isolationRank(a) >= isolationRank(b) ? a : b);
+
+/** What risk, input trust and tenancy ask for; the contract may only raise it. */
+export const isolationFloor = (risk: RiskGroup, trust: InputTrust, tenancy: Tenancy): Isolation =>
+  FLOORS[risk][`${trust} ${tenancy}`];
