@@ -1,1 +1,14 @@
-export {};
+export * from './bus-connection.ts';
+export * from './connect-gateway.ts';
+export * from './connect-ledger.ts';
+export * from './connect-worker.ts';
+export * from './launch-server.ts';
+export * from './nkeys.ts';
+export * from './permissions.ts';
+export type { Features } from './probe-features.ts';
+export * from './provisioner.ts';
+export { type Purged, purgeableSlot } from './purge-slot.ts';
+export * from './server-config.ts';
+export * from './sizes.ts';
+export * from './subjects.ts';
+export * from './topology.ts';

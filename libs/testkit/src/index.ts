@@ -1,1 +1,4 @@
-export {};
+export { RawUser } from '@toolfabric/bus-nats/testing';
+export * from './spawn-service.ts';
+export * from './start-nats.ts';
+export * from './wait-for.ts';

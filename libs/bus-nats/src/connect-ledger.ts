@@ -1,0 +1,83 @@
+import {
+  ApprovalRecord,
+  CallRecord,
+  Claim,
+  LifeSign,
+  OpenEntry,
+  OperationRecord,
+  RegistryRecord,
+  ShardLease,
+  TaskRecord,
+} from '@toolfabric/contract';
+import type { LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
+import type { z } from 'zod';
+import { textOf } from './answers.ts';
+import { claimFamily, ledgerFamily } from './bucket-families.ts';
+import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
+import { createEventLog } from './event-log.ts';
+import { type BusLink, openLink } from './link.ts';
+import { oneBucket, RecordStore } from './record-store.ts';
+import { createResultFeed } from './result-feed.ts';
+import { createResults } from './results.ts';
+import { BUCKETS, CORE_API, controlSubject, lifeBucket, RPC_PREFIX, RPC_QUEUE, settledSubject } from './subjects.ts';
+import { createWorkOutbox } from './work-outbox.ts';
+
+const USER = 'router';
+
+/** The router's whole side of the bus. */
+export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
+  /** The results of one kind; all routers share its messages. */
+  resultFeed(kind: string): ResultFeed;
+}
+
+const createFront = (link: BusLink): RouterFront => ({
+  serve(handler) {
+    link.subscribe(
+      `${RPC_PREFIX}*`,
+      (message) => {
+        const { reply } = message;
+        if (reply === undefined || reply === '') return;
+        const verb = message.subject.slice(RPC_PREFIX.length);
+        void handler(verb, textOf(message.data)).then((answer) => link.publish(reply, answer));
+      },
+      RPC_QUEUE,
+    );
+  },
+  settled(notice) {
+    link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
+  },
+});
+
+const memo = <T>(make: (kind: string) => T): ((kind: string) => T) => {
+  const made = new Map<string, T>();
+  return (kind) => {
+    const value = made.get(kind) ?? make(kind);
+    made.set(kind, value);
+    return value;
+  };
+};
+
+export const connectLedger = async (config: BusConfig): Promise<LedgerBus> => {
+  const link = await openLink({ ...config, user: USER });
+  const store = <T>(bucket: string, schema: z.ZodType<T>) => new RecordStore(link, CORE_API, oneBucket(bucket), schema);
+  const ports: Omit<LedgerBus, keyof BusConnection> = {
+    calls: new RecordStore(link, CORE_API, ledgerFamily, CallRecord),
+    open: store(BUCKETS.open, OpenEntry),
+    operations: store(BUCKETS.operations, OperationRecord),
+    approvals: store(BUCKETS.approvals, ApprovalRecord),
+    tasks: store(BUCKETS.tasks, TaskRecord),
+    registry: store(BUCKETS.registry, RegistryRecord),
+    leases: store(BUCKETS.leases, ShardLease),
+    claims: memo((kind) => new RecordStore(link, CORE_API, claimFamily(kind), Claim)),
+    lives: memo((kind) => store(lifeBucket(kind), LifeSign)),
+    work: createWorkOutbox(link),
+    results: createResults(link, CORE_API),
+    events: createEventLog(link),
+    bells: {
+      ring: (kind: string, callId: string) => link.publish(controlSubject(kind, 'all'), callId),
+    },
+    resultFeed: (kind: string) => createResultFeed(link, USER, kind),
+    ...createFront(link),
+  };
+  return withConnection(link, ports);
+};

@@ -1,0 +1,20 @@
+import { createUser } from '@nats-io/nkeys';
+import { usersFor } from './permissions.ts';
+
+/** Keys of the users of the bus: the public ones go into the server's configuration, each seed to its one service. */
+export interface BusKeys {
+  readonly publicKeys: Readonly<Record<string, string>>;
+  readonly seeds: Readonly<Record<string, string>>;
+}
+
+/** New keys for every user that these kinds need: `router`, `gateway`, `provisioner`, `worker-<kind>`. */
+export const generateBusKeys = (kinds: readonly string[]): BusKeys => {
+  const publicKeys: Record<string, string> = {};
+  const seeds: Record<string, string> = {};
+  for (const user of usersFor(kinds)) {
+    const pair = createUser();
+    publicKeys[user] = pair.getPublicKey();
+    seeds[user] = new TextDecoder().decode(pair.getSeed());
+  }
+  return { publicKeys, seeds };
+};

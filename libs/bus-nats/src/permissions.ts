@@ -1,0 +1,183 @@
+import { RING_SLOTS } from '@toolfabric/contract';
+import {
+  ackSubject,
+  BUCKETS,
+  bucketPrefix,
+  bucketStream,
+  CORE_API,
+  claimBucket,
+  everyControlSubject,
+  IMPORTED_API,
+  inboxPrefix,
+  kindAccount,
+  ledgerBucket,
+  lifeBucket,
+  messageDeleteSubject,
+  messageGetSubject,
+  nextSubject,
+  RESULT_CONSUMER,
+  resultStream,
+  streamInfoSubject,
+  WORK_CONSUMERS,
+  workerUser,
+  workStream,
+} from './subjects.ts';
+
+/**
+ * Who may do what on the bus, as data. Only `CORE` has streams. Everybody else lives in an account without streams and
+ * reaches CORE through the services listed here, so that the reply subject of a request, which no permission covers,
+ * stays inside the asker's own account.
+ */
+export interface UserRights {
+  readonly user: string;
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/** A subject of another account that one may use; `as` is its name there when it differs. */
+export interface Share {
+  readonly subject: string;
+  /** The account that owns it; CORE when left out. */
+  readonly from?: string;
+  readonly as?: string;
+}
+
+export interface AccountRights {
+  readonly account: string;
+  readonly streams: boolean;
+  readonly users: readonly UserRights[];
+  /** Requests that this account may send into another. */
+  readonly services: readonly Share[];
+  /** Messages of another account that this one may hear. */
+  readonly feeds: readonly Share[];
+}
+
+export const CORE_ACCOUNT = 'CORE';
+export const GATEWAY_ACCOUNT = 'GATEWAY';
+export const PROBE_STREAM = 'PROBE_FEATURES';
+
+const slots = Array.from({ length: RING_SLOTS }, (_, slot) => slot);
+const ownInbox = (user: string): string => `${inboxPrefix(user)}.>`;
+const plain = (subject: string): Share => ({ subject });
+
+/** A request to the stream interface, under another name: the plain one is taken by every account's own. */
+const api = (make: (prefix: string) => string): Share => ({ subject: make(CORE_API), as: make(IMPORTED_API) });
+
+const progressOf = (kind: string): string => `progress.${kind}.*.*`;
+
+const workerAccount = (kind: string): AccountRights => {
+  const user = workerUser(kind);
+  const stream = workStream(kind);
+  const buckets = slots.map((slot) => claimBucket(kind, slot));
+  const readable = [...buckets, lifeBucket(kind)].map(bucketStream).concat(resultStream(kind));
+  const services = [
+    ...WORK_CONSUMERS.map((consumer) => api((prefix) => nextSubject(prefix, stream, consumer))),
+    ...readable.map((name) => api((prefix) => messageGetSubject(prefix, name))),
+    ...WORK_CONSUMERS.map((consumer) => plain(ackSubject(stream, consumer))),
+    ...slots.map((slot) => plain(`${bucketPrefix(claimBucket(kind, slot))}claim.${kind}.${slot}.*.*`)),
+    plain(`${bucketPrefix(lifeBucket(kind))}live.${kind}.*`),
+    plain(`result.${kind}.*.*.*`),
+    plain(`dead.${kind}.*`),
+    plain(`event.${user}.*`),
+  ];
+  return {
+    account: kindAccount(kind),
+    streams: false,
+    users: [
+      {
+        user,
+        publish: [...services.map((share) => share.as ?? share.subject), progressOf(kind)],
+        subscribe: [ownInbox(user), everyControlSubject(kind)],
+      },
+    ],
+    services,
+    feeds: [plain(everyControlSubject(kind))],
+  };
+};
+
+/** Progress comes from the workers' accounts directly: a service import does not feed a stream import. */
+const gatewayAccount = (kinds: readonly string[]): AccountRights => {
+  const services = ['rpc.router.*', 'event.gateway.*'].map(plain);
+  const feeds = [
+    plain('settled.*.*'),
+    ...kinds.map((kind) => ({ subject: progressOf(kind), from: kindAccount(kind) })),
+  ];
+  return {
+    account: GATEWAY_ACCOUNT,
+    streams: false,
+    users: [
+      {
+        user: 'gateway',
+        publish: services.map((share) => share.subject),
+        subscribe: [ownInbox('gateway'), 'settled.*.*', 'progress.*.*.*'],
+      },
+    ],
+    services,
+    feeds,
+  };
+};
+
+/** Records that are taken away when they are no longer needed; all others are only ever moved on. */
+const REMOVABLE = [BUCKETS.open, BUCKETS.operations, BUCKETS.leases];
+
+const router = (kinds: readonly string[]): UserRights => {
+  const lives = kinds.map(lifeBucket);
+  const buckets = [
+    ...slots.map(ledgerBucket),
+    ...Object.values(BUCKETS),
+    ...kinds.flatMap((kind) => slots.map((slot) => claimBucket(kind, slot))),
+    ...lives,
+  ];
+  const readable = [...buckets.map(bucketStream), ...kinds.flatMap((kind) => [workStream(kind), resultStream(kind)])];
+  return {
+    user: 'router',
+    publish: [
+      ...buckets.map((bucket) => `${bucketPrefix(bucket)}>`),
+      ...readable.map((stream) => messageGetSubject(CORE_API, stream)),
+      ...buckets.map((bucket) => streamInfoSubject(CORE_API, bucketStream(bucket))),
+      ...[...REMOVABLE, ...lives].map((bucket) => messageDeleteSubject(CORE_API, bucketStream(bucket))),
+      ...kinds.flatMap((kind) => [
+        `work.${kind}.>`,
+        `result.${kind}.*.*.*`,
+        everyControlSubject(kind),
+        nextSubject(CORE_API, resultStream(kind), RESULT_CONSUMER),
+        ackSubject(resultStream(kind), RESULT_CONSUMER),
+      ]),
+      'event.router.*',
+      'settled.*.*',
+      /** Answers to requests that came from another account. */
+      '_R_.>',
+    ],
+    subscribe: [ownInbox('router'), 'rpc.router.*'],
+  };
+};
+
+/** The only one that creates streams and consumers. It reads no record, and deletes nothing but its own probe. */
+const provisioner = (): UserRights => ({
+  user: 'provisioner',
+  publish: [
+    'INFO',
+    'STREAM.CREATE.*',
+    'STREAM.UPDATE.*',
+    'STREAM.INFO.*',
+    'STREAM.NAMES',
+    'STREAM.LIST',
+    'STREAM.PURGE.*',
+    `STREAM.DELETE.${PROBE_STREAM}`,
+    'CONSUMER.CREATE.>',
+    'CONSUMER.DURABLE.CREATE.*.*',
+    'CONSUMER.INFO.*.*',
+    'CONSUMER.NAMES.*',
+    'CONSUMER.LIST.*',
+  ].map((verb) => `${CORE_API}.${verb}`),
+  subscribe: [ownInbox('provisioner')],
+});
+
+export const permissionsFor = (kinds: readonly string[]): AccountRights[] => [
+  { account: CORE_ACCOUNT, streams: true, users: [router(kinds), provisioner()], services: [], feeds: [] },
+  gatewayAccount(kinds),
+  ...kinds.map(workerAccount),
+];
+
+export const usersFor = (kinds: readonly string[]): string[] =>
+  permissionsFor(kinds).flatMap((account) => account.users.map((rights) => rights.user));

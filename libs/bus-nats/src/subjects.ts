@@ -1,0 +1,88 @@
+/**
+ * Every name on the bus in one place: subjects, streams, buckets, durable consumers. What enters a subject is checked
+ * here: a token is `[a-z0-9_-]+`, and a dot only separates tokens.
+ */
+const TOKEN = /^[a-z0-9_-]{1,128}$/;
+const KEY = /^[a-z0-9_-]{1,128}(\.[a-z0-9_-]{1,128}){0,11}$/;
+/** A probe's call id: its dot must not split a token. */
+const PROBE_SUFFIX = /^(.*-[0-9a-z]{26})\.r(\d{1,4})$/;
+
+export type Priority = 'hi' | 'lo';
+
+/** Throws a `RangeError` on anything that could change the shape of a subject. */
+export const checkedToken = (token: string): string => {
+  if (!TOKEN.test(token)) throw new RangeError(`not a subject token: ${JSON.stringify(token.slice(0, 80))}`);
+  return token;
+};
+
+export const callToken = (callId: string): string => checkedToken(callId.replace(PROBE_SUFFIX, '$1_r$2'));
+
+/** A key as a store gets it, checked; a probe's suffix becomes part of the last token. */
+export const checkedKey = (key: string): string => {
+  const plain = key.replace(PROBE_SUFFIX, '$1_r$2');
+  if (!KEY.test(plain)) throw new RangeError(`not a key: ${JSON.stringify(key.slice(0, 120))}`);
+  return plain;
+};
+
+const upper = (kind: string): string => checkedToken(kind).toUpperCase();
+
+export const workStream = (kind: string): string => `WORK_${upper(kind)}`;
+export const resultStream = (kind: string): string => `RESULTS_${upper(kind)}`;
+export const EVENT_STREAM = 'EVENTS';
+export const DEAD_STREAM = 'DEAD';
+
+export const ledgerBucket = (slot: number): string => `LEDGER_${slot}`;
+export const claimBucket = (kind: string, slot: number): string => `CLAIM_${upper(kind)}_${slot}`;
+export const lifeBucket = (kind: string): string => `LIVE_${upper(kind)}`;
+export const BUCKETS = {
+  open: 'OPEN',
+  operations: 'OPS',
+  approvals: 'APPROVALS',
+  tasks: 'TASKS',
+  registry: 'REGISTRY',
+  leases: 'LEASES',
+} as const;
+
+export const bucketStream = (bucket: string): string => `KV_${bucket}`;
+export const bucketPrefix = (bucket: string): string => `$KV.${bucket}.`;
+
+/** Durable consumers: two a work stream, one a result stream. */
+export const WORK_CONSUMERS: readonly [Priority, Priority] = ['hi', 'lo'];
+export const RESULT_CONSUMER = 'router';
+
+export const workSubject = (kind: string, priority: Priority, tenant: string): string =>
+  `work.${checkedToken(kind)}.${priority}.${checkedToken(tenant)}`;
+export const pinnedWorkSubject = (kind: string, slot: string, tenant: string): string =>
+  `work.${checkedToken(kind)}.pin.${checkedToken(slot)}.${checkedToken(tenant)}`;
+export const resultSubject = (kind: string, tenant: string, callId: string, epoch: number): string =>
+  `result.${checkedToken(kind)}.${checkedToken(tenant)}.${callToken(callId)}.${checkedToken(String(epoch))}`;
+export const eventSubject = (service: string, tenant: string): string =>
+  `event.${checkedToken(service)}.${checkedToken(tenant)}`;
+export const deadSubject = (kind: string, tenant: string): string =>
+  `dead.${checkedToken(kind)}.${checkedToken(tenant)}`;
+export const progressSubject = (kind: string, tenant: string, callId: string): string =>
+  `progress.${checkedToken(kind)}.${checkedToken(tenant)}.${callToken(callId)}`;
+export const controlSubject = (kind: string, whom: string): string =>
+  `control.${checkedToken(kind)}.${checkedToken(whom)}`;
+export const everyControlSubject = (kind: string): string => `control.${checkedToken(kind)}.*`;
+export const settledSubject = (tenant: string, callId: string): string =>
+  `settled.${checkedToken(tenant)}.${callToken(callId)}`;
+export const RPC_PREFIX = 'rpc.router.';
+export const RPC_QUEUE = 'router';
+
+/** Prefix of the stream interface: the server's own, and the name under which accounts without streams import it. */
+export const CORE_API = '$JS.API';
+export const IMPORTED_API = 'api';
+
+/** Where a connection asks; `prefix` is `CORE_API` or `IMPORTED_API`. */
+export const nextSubject = (prefix: string, stream: string, consumer: string): string =>
+  `${prefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+export const messageGetSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.MSG.GET.${stream}`;
+export const messageDeleteSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.MSG.DELETE.${stream}`;
+export const streamInfoSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.INFO.${stream}`;
+export const ackSubject = (stream: string, consumer: string): string => `$JS.ACK.${stream}.${consumer}.>`;
+
+export const workerUser = (kind: string): string => `worker-${checkedToken(kind)}`;
+export const kindAccount = (kind: string): string => `KIND_${upper(kind)}`;
+/** Each user hears its own answers only. */
+export const inboxPrefix = (user: string): string => `_INBOX_${checkedToken(user)}`;

@@ -1,0 +1,3 @@
+export * from './free-port.ts';
+export * from './raw-user.ts';
+export * from './temporary-server.ts';
