@@ -28,7 +28,7 @@ export const editDistance = (left: string, right: string): number => {
 
 /** A short name allows few slips, else everything would be near it. */
 const isNear = (distance: number, wanted: string): boolean =>
-  distance <= (wanted.length < 4 ? 1 : Math.max(2, Math.floor(wanted.length / 3)));
+  distance <= (wanted.length < 4 ? 1 : Math.max(2, Math.floor(Math.min(wanted.length, MAX_LENGTH) / 3)));
 
 /** Up to three of `names` that `wanted` may have meant, the nearest first. Looks at no more than 256 of them. */
 export const nearestNames = (wanted: string, names: Iterable<string>): string[] => {
