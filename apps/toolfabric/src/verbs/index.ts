@@ -1,0 +1,8 @@
+import type { Verb } from '../cli/verb.ts';
+import { call } from './call.ts';
+import { cancel, get, watch } from './follow.ts';
+import { taskCreate, taskEnd, taskShow } from './task.ts';
+import { TOOL_VERBS } from './tools.ts';
+
+/** The whole command line, in the order of the help. */
+export const VERBS: readonly Verb[] = [...TOOL_VERBS, call, watch, get, cancel, taskCreate, taskShow, taskEnd];

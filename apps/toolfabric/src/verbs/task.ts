@@ -1,0 +1,73 @@
+import { TaskOutcome, type TaskRecord } from '@toolfabric/contract';
+import { withFabric } from '../cli/connect.ts';
+import { EXIT } from '../cli/exit-codes.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
+import { WORKSPACE_HELP, workspaceSource } from '../cli/workspace-source.ts';
+
+const describe = ({ taskId, state, outcome, title, workspace }: TaskRecord): string => {
+  const where = workspace === undefined ? 'no workspace' : sourceText(workspace.source);
+  return `${taskId}  ${outcome ?? state}  ${where}${title === '' ? '' : `  ${title}`}`;
+};
+
+const sourceText = (source: NonNullable<TaskRecord['workspace']>['source']): string =>
+  source.type === 'empty' ? 'empty workspace' : `${source.type} ${source.path}`;
+
+export const taskCreate: Verb = {
+  name: 'task create',
+  summary: 'Begin a task: the unit of workspace and budget that calls belong to.',
+  usage: '[title]',
+  positionals: [0, 1],
+  flags: {
+    workspace: { type: 'string', value: 'SOURCE', help: `what the task works on: ${WORKSPACE_HELP}` },
+    ...CONNECT_FLAGS,
+  },
+  run: (context) =>
+    withFabric(context, async (fabric) => {
+      const { args, output, signal } = context;
+      const workspace = args.text('workspace');
+      const task = await fabric.createTask(
+        {
+          title: args.positionals[0] ?? '',
+          ...(workspace === undefined ? {} : { workspace: workspaceSource(workspace) }),
+        },
+        { signal },
+      );
+      output.show(task, describe(task));
+      return EXIT.ok;
+    }),
+};
+
+export const taskShow: Verb = {
+  name: 'task show',
+  summary: 'Show a task.',
+  usage: '<task id>',
+  positionals: [1, 1],
+  flags: CONNECT_FLAGS,
+  run: (context) =>
+    withFabric(context, async (fabric) => {
+      const task = await fabric.getTask(context.args.positionals[0] ?? '', { signal: context.signal });
+      context.output.show(task, describe(task));
+      return EXIT.ok;
+    }),
+};
+
+export const taskEnd: Verb = {
+  name: 'task end',
+  summary: 'End a task and say how it went; nothing can be called in it afterwards.',
+  usage: '<task id>',
+  positionals: [1, 1],
+  flags: {
+    outcome: { type: 'string', value: 'OUTCOME', help: 'succeeded (when left out), failed or abandoned' },
+    ...CONNECT_FLAGS,
+  },
+  run: (context) =>
+    withFabric(context, async (fabric) => {
+      const { args, output, signal } = context;
+      const outcome = TaskOutcome.safeParse(args.text('outcome') ?? 'succeeded');
+      if (!outcome.success) throw new UsageError(`--outcome: give ${TaskOutcome.options.join(', ')}`);
+      const task = await fabric.endTask(args.positionals[0] ?? '', outcome.data, { signal });
+      output.show(task, describe(task));
+      return EXIT.ok;
+    }),
+};
