@@ -37,7 +37,7 @@ export const stopCall = async (ctx: RouterContext, call: StoredCall, reason: Rea
   if (isAnswered(state)) return call;
   if (state !== 'queued') {
     const ended = await endCall(ctx, call, errorOutcome(reason), 0);
-    if (ended.value.state === 'queued') return stopCall(ctx, ended, reason);
+    if (!isAnswered(ended.value.state)) return stopCall(ctx, ended, reason);
     await closeCall(ctx, ended);
     return ended;
   }

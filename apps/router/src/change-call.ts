@@ -2,7 +2,13 @@ import type { CallRecord } from '@toolfabric/contract';
 import { advanceCall, type CallEvent, type Change, callKey, changeRecord } from '@toolfabric/ledger';
 import type { RouterContext, StoredCall } from './router-context.ts';
 
-/** One event on one call, stored by compare-and-set; `done: false` when the protocol does not allow it as things stand. */
+const isAsSeen = (current: CallRecord, seen: CallRecord, event: CallEvent): boolean =>
+  event.type === 'late' || (current.state === seen.state && current.epoch === seen.epoch);
+
+/**
+ * One event on one call, stored by compare-and-set. It was decided on the state that the caller saw: when the call has
+ * moved on since, nothing is written, and the caller decides anew on what `current` says.
+ */
 export const changeCall = async (
   ctx: RouterContext,
   call: StoredCall,
@@ -12,7 +18,7 @@ export const changeCall = async (
   const change = await changeRecord(
     ctx.ports.calls,
     callKey(actor.tenant, callId),
-    (current) => current && advanceCall(current, event),
+    (current) => (current && isAsSeen(current, call.value, event) ? advanceCall(current, event) : undefined),
     { clock: ctx.clock, believed: call },
   );
   const recent = ctx.recent.get(callId);

@@ -1,5 +1,12 @@
-import { ResultMessage } from '@toolfabric/contract';
-import { deriveSettlement, isAnswered, moveClaim, parseProbeCallId, type Settlement } from '@toolfabric/ledger';
+import { type Outcome, ResultMessage } from '@toolfabric/contract';
+import {
+  deriveSettlement,
+  isAnswered,
+  moveClaim,
+  parseProbeCallId,
+  type Settlement,
+  stateOfOutcome,
+} from '@toolfabric/ledger';
 import type { Delivery } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
@@ -7,6 +14,9 @@ import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { settleProbe } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+
+/** Rounds of deriving before the rest is left to the next delivery or sweep. */
+const MOST_ROUNDS = 6;
 
 const keepLate = async (ctx: RouterContext, call: StoredCall, result: ResultMessage): Promise<void> => {
   const { epoch, outcome } = result;
@@ -16,29 +26,39 @@ const keepLate = async (ctx: RouterContext, call: StoredCall, result: ResultMess
   ctx.ports.events.emit(callEvent(ctx, call.value, 'call.late_result', `late.${epoch}`, attributes));
 };
 
-/** Carries out what was derived; gives the call as it then stands. */
-export const applySettlement = async (
+type End = Extract<Settlement, { outcome: Outcome }>;
+
+/** One derived end, stored: first the claim where it was given up, then the call. A lost race changes nothing. */
+const applyEnd = async (ctx: RouterContext, call: StoredCall, end: End): Promise<StoredCall> => {
+  if (end.type === 'resolve') {
+    const move = { type: 'resolve', outcome: end.outcome } as const;
+    if (!(await changeClaim(ctx, call, (claim) => moveClaim(claim, move))).done) return call;
+  }
+  return endCall(ctx, call, end.outcome, end.attempt);
+};
+
+const isEndedBy = (call: StoredCall, end: End): boolean =>
+  call.value.state === stateOfOutcome(end.outcome) && call.value.result?.attempt === end.attempt;
+
+/** Derives and applies until nothing is left to apply: each lost race is derived anew from what won it. */
+const settle = async (
   ctx: RouterContext,
   call: StoredCall,
-  settlement: Settlement,
   result: ResultMessage | undefined,
-): Promise<StoredCall> => {
-  switch (settlement.type) {
-    case 'resolve':
-      if (
-        !(await changeClaim(ctx, call, (claim) => moveClaim(claim, { type: 'resolve', outcome: settlement.outcome })))
-          .done
-      )
-        return call;
-      return endCall(ctx, call, settlement.outcome, settlement.attempt);
-    case 'end':
-      return endCall(ctx, call, settlement.outcome, settlement.attempt);
-    case 'late':
-      if (result) await keepLate(ctx, call, result);
-      return call;
-    default:
-      return call;
+): Promise<StoredCall | 'wait'> => {
+  let current = call;
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const settlement = deriveSettlement(current.value, await readClaim(ctx, current), result);
+    if (settlement.type === 'wait') return 'wait';
+    if (settlement.type === 'settled') return current;
+    if (settlement.type === 'late') {
+      if (result) await keepLate(ctx, current, result);
+      return current;
+    }
+    current = await applyEnd(ctx, current, settlement);
+    if (isEndedBy(current, settlement)) return current;
   }
+  return 'wait';
 };
 
 const settleResult = async (ctx: RouterContext, delivery: Delivery, result: ResultMessage): Promise<void> => {
@@ -47,10 +67,8 @@ const settleResult = async (ctx: RouterContext, delivery: Delivery, result: Resu
     ctx.log.warn('result.without_call', { callId: result.callId });
     return delivery.ack();
   }
-  const claim = await readClaim(ctx, call);
-  const settlement = deriveSettlement(call.value, claim, result);
-  if (settlement.type === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
-  const after = await applySettlement(ctx, call, settlement, result);
+  const after = await settle(ctx, call, result);
+  if (after === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
   await closeCall(ctx, after, () => delivery.ack());
 };
 
@@ -94,10 +112,10 @@ export const settleDelivery = async (ctx: RouterContext, delivery: Delivery): Pr
 /** The same derivation without a result message: from the claim, or from what stands on the result subject. */
 export const settleStored = async (ctx: RouterContext, call: StoredCall): Promise<StoredCall> => {
   const { kind, actor, callId, epoch } = call.value;
-  const claim = await readClaim(ctx, call);
   const result =
     call.value.claim === 'none' ? await ctx.ports.results.get(kind, actor.tenant, callId, epoch) : undefined;
-  const after = await applySettlement(ctx, call, deriveSettlement(call.value, claim, result), result);
+  const after = await settle(ctx, call, result);
+  if (after === 'wait') return call;
   if (isAnswered(after.value.state)) await closeCall(ctx, after);
   return after;
 };

@@ -85,7 +85,7 @@ export class LifeWatch {
     const change = await changeRecord(
       this.#deps.ports.lives(this.#kind),
       lifeKey(this.#kind, incarnation),
-      (now) => (now?.state === 'alive' && now.beat === beat ? { ...now, state: 'dead' } : undefined),
+      (now) => (now?.state === 'alive' && now.beat === beat ? { ...now, state: 'dead' as const } : undefined),
       { clock: this.#deps.clock, believed: life },
     );
     if (!change.done && change.current?.value.state !== 'dead') return;

@@ -1,0 +1,234 @@
+import {
+  type ApprovalRecord,
+  type CallRecord,
+  type Claim,
+  type FabricEvent,
+  type LifeSign,
+  type OpenEntry,
+  type OperationRecord,
+  type RegistryRecord,
+  ResultMessage,
+  type ShardLease,
+  type TaskRecord,
+  WorkBody,
+} from '@toolfabric/contract';
+import type { Pace, Signer, Verifier } from '@toolfabric/kernel';
+import { callToken } from '@toolfabric/ledger';
+import { type Delivery, type LedgerPorts, QueueFull, type WorkerPorts } from '@toolfabric/ports';
+import type { Violations } from './invariants.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { SimProcess } from './sim-process.ts';
+import { SimBucket, type SimConsumer, SimStream } from './sim-server.ts';
+
+export const KIND = 'sim';
+
+/** Times of the simulation: only their order matters, and few beats make a fast run. */
+export const SIM_PACE: Pace = {
+  ackWaitMs: 4_000,
+  heartbeatMs: 1_500,
+  lifeBeatMs: 1_200,
+  deadAfterMs: 5_000,
+  sweepEveryMs: 2_000,
+  openGraceMs: 2_500,
+  leaseBeatMs: 1_000,
+  leaseDeadAfterMs: 5_000,
+  rpcAttemptMs: 3_000,
+  waitPollMs: 1_000,
+  probeFirstMs: 800,
+  nakDelayMs: 700,
+  drainMs: 5_000,
+};
+
+/** The simulation does not test cryptography: a signature is a constant that only these two know. */
+export const simSigner: Signer = { kid: 'sim', sign: (type, body) => ({ type, kid: 'sim', sig: 'ok', body }) };
+export const simVerifier: Verifier = {
+  open: (envelope, type) => (envelope.type === type && envelope.sig === 'ok' ? envelope.body : undefined),
+};
+
+interface Sent {
+  readonly callId: string;
+  readonly epoch: number;
+  readonly tenant: string;
+  readonly mode: string;
+}
+
+/** The server of the simulation: buckets, streams, and what the invariants are checked against. */
+export class SimCluster {
+  readonly scheduler: Scheduler;
+  readonly calls: SimBucket<CallRecord>;
+  readonly open = new SimBucket<OpenEntry>();
+  readonly operations = new SimBucket<OperationRecord>();
+  readonly approvals = new SimBucket<ApprovalRecord>();
+  readonly claims = new SimBucket<Claim>();
+  readonly lives = new SimBucket<LifeSign>();
+  readonly leases = new SimBucket<ShardLease>();
+  readonly tasks = new SimBucket<TaskRecord>();
+  readonly registry = new SimBucket<RegistryRecord>();
+  readonly work: SimStream;
+  readonly resultStream: SimStream;
+  readonly results = new Map<string, ResultMessage>();
+  readonly events = new Map<string, FabricEvent>();
+  readonly dead = new Set<number>();
+  readonly sent = new Map<number, Sent>();
+  readonly bells = new Map<SimProcess, (callId: string) => void>();
+  readonly violations: Violations;
+
+  constructor(scheduler: Scheduler, violations: Violations, capacity: number) {
+    this.scheduler = scheduler;
+    this.violations = violations;
+    this.calls = new SimBucket((_key, before, after) => violations.onCallWrite(before, after));
+    this.work = new SimStream(scheduler, SIM_PACE.ackWaitMs, capacity);
+    this.resultStream = new SimStream(scheduler, SIM_PACE.ackWaitMs, Number.POSITIVE_INFINITY);
+  }
+
+  callOf(callId: string): CallRecord | undefined {
+    return [...this.calls.values.values()].find((stored) => stored.value.callId === callId)?.value;
+  }
+
+  claimOf(callId: string): Claim | undefined {
+    for (const [key, stored] of this.claims.values) if (key.endsWith(`.${callToken(callId)}`)) return stored.value;
+    return undefined;
+  }
+
+  #publishWork(subject: string, data: Uint8Array, id: string): { sequence: number; duplicate: boolean } {
+    if (this.work.isFull) throw new QueueFull(subject);
+    const body = WorkBody.parse(JSON.parse(JSON.parse(Buffer.from(data).toString()).body));
+    this.violations.onWorkPublished(body, this.callOf(body.parentCallId ?? body.callId));
+    const stored = this.work.publish(subject, data, id);
+    const { callId, epoch, tenant, mode } = body;
+    if (!stored.duplicate) this.sent.set(stored.sequence, { callId, epoch, tenant, mode });
+    return stored;
+  }
+
+  #resultKey(callId: string, epoch: number): string {
+    return `result.${KIND}.acme.${callToken(callId)}.${epoch}`;
+  }
+
+  hasResult(callId: string, epoch: number): boolean {
+    return this.results.has(this.#resultKey(callId, epoch));
+  }
+
+  #createResult(message: ResultMessage): { created: boolean; message: ResultMessage } {
+    const subject = this.#resultKey(message.callId, message.epoch);
+    const before = this.results.get(subject);
+    if (before) return { created: false, message: before };
+    const parsed = ResultMessage.parse(message);
+    this.results.set(subject, parsed);
+    this.resultStream.publish(subject, Buffer.from(JSON.stringify(parsed)));
+    return { created: true, message: parsed };
+  }
+
+  #results(process: SimProcess): LedgerPorts['results'] {
+    return {
+      createOnce: (_kind, message) => process.request(() => this.#createResult(message)),
+      get: (_kind, _tenant, callId, epoch) => process.request(() => this.results.get(this.#resultKey(callId, epoch))),
+    };
+  }
+
+  #events(process: SimProcess): LedgerPorts['events'] {
+    return {
+      emit: (event) => process.send(() => void this.events.set(event.id, event)),
+      store: (event) => process.request(() => void this.events.set(event.id, event)),
+    };
+  }
+
+  ledgerPorts(process: SimProcess): LedgerPorts {
+    return {
+      calls: this.calls.through(process),
+      open: this.open.through(process),
+      operations: this.operations.through(process),
+      approvals: this.approvals.through(process),
+      tasks: this.tasks.through(process),
+      registry: this.registry.through(process),
+      leases: this.leases.through(process),
+      claims: () => this.claims.through(process),
+      lives: () => this.lives.through(process),
+      work: {
+        publish: (_kind, subject, id, data) => process.request(() => this.#publishWork(subject, data, id)),
+        has: (_kind, sequence) => process.request(() => this.work.has(sequence)),
+      },
+      results: this.#results(process),
+      events: this.#events(process),
+      bells: {
+        ring: (_kind, callId) =>
+          process.send(() => {
+            for (const [worker, listener] of this.bells) worker.deliver(() => listener(callId));
+          }),
+      },
+    };
+  }
+
+  workerPorts(process: SimProcess): WorkerPorts {
+    return {
+      claims: this.claims.through(process),
+      lives: this.lives.through(process),
+      results: this.#results(process),
+      events: this.#events(process),
+      source: {
+        run: (slots, onDelivery, signal) => this.#consume(process, this.work, slots, onDelivery, signal, true),
+      },
+      deadLetter: (_tenant, letter) => process.request(() => void this.dead.add(letter.sequence)),
+      progress: () => {},
+      onBell: (listener) => void this.bells.set(process, listener),
+    };
+  }
+
+  feedResults(
+    process: SimProcess,
+    onDelivery: (delivery: Delivery) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.#consume(process, this.resultStream, 8, onDelivery, signal, false);
+  }
+
+  #consume(
+    process: SimProcess,
+    stream: SimStream,
+    slots: number,
+    onDelivery: (delivery: Delivery) => Promise<void>,
+    signal: AbortSignal,
+    isWork: boolean,
+  ): Promise<void> {
+    let busy = 0;
+    return new Promise((resolve) => {
+      const consumer: SimConsumer = {
+        process,
+        free: () => busy < slots && !signal.aborted,
+        take: (message) => {
+          if (busy >= slots || signal.aborted) return stream.delay(message.sequence, 0);
+          busy += 1;
+          void onDelivery(this.#delivery(process, stream, message, isWork)).then(() => {
+            busy -= 1;
+            if (signal.aborted && busy === 0) resolve();
+          });
+        },
+      };
+      stream.consumers.add(consumer);
+      signal.addEventListener('abort', () => {
+        stream.consumers.delete(consumer);
+        if (busy === 0) resolve();
+      });
+    });
+  }
+
+  #delivery(
+    process: SimProcess,
+    stream: SimStream,
+    message: Pick<Delivery, 'subject' | 'data' | 'sequence' | 'deliveryCount'>,
+    isWork: boolean,
+  ): Delivery {
+    const { sequence } = message;
+    const acknowledge = () => {
+      const sent = this.sent.get(sequence);
+      if (isWork && sent && stream.has(sequence)) this.violations.onWorkAcknowledged(this, sequence, sent);
+      stream.acknowledge(sequence);
+    };
+    return {
+      ...message,
+      ack: () => process.send(acknowledge),
+      ackSync: () => process.request(acknowledge),
+      nak: (delayMs) => process.send(() => stream.delay(sequence, delayMs)),
+      working: () => process.send(() => stream.delay(sequence, SIM_PACE.ackWaitMs)),
+    };
+  }
+}

@@ -1,0 +1,331 @@
+import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
+import { digestOf, type FaultPoint, type Faults, silentLogger } from '@toolfabric/kernel';
+import { approvalKey, isFinal } from '@toolfabric/ledger';
+import { runWorker } from '@toolfabric/worker-runtime';
+import { stopCall } from '../../apps/router/src/cancel-call.ts';
+import { readCall } from '../../apps/router/src/change-call.ts';
+import { RecentCalls } from '../../apps/router/src/recent-calls.ts';
+import type { RouterContext } from '../../apps/router/src/router-context.ts';
+import { settleDelivery } from '../../apps/router/src/settle-call.ts';
+import { startCall } from '../../apps/router/src/start-call.ts';
+import { sweepShard } from '../../apps/router/src/sweep-open.ts';
+import { LifeWatch } from '../../apps/router/src/watch-lives.ts';
+import { Violations } from './invariants.ts';
+import { type Random, Scheduler } from './scheduler.ts';
+import { KIND, SIM_PACE, SimCluster, simSigner, simVerifier } from './sim-cluster.ts';
+import { SimProcess } from './sim-process.ts';
+import { simTools, World } from './world.ts';
+
+const ACTOR = { tenant: 'acme', user: 'ada', agent: 'coder' };
+/** Simulated milliseconds in which faults happen; after it everything must come to rest. */
+const TROUBLE_MS = 25_000;
+const REST_MS = 400_000;
+const NOW = 1_796_000_000_000;
+const WEEK = Math.floor(NOW / 604_800_000);
+
+const HANDLERS = [
+  { handler: 'sim.read', effect: 'none', claim: 'none' },
+  { handler: 'sim.blind', effect: 'outside', claim: 'required' },
+  { handler: 'sim.probed', effect: 'outside', claim: 'required', fence: 'none' },
+  { handler: 'sim.deduped', effect: 'outside', claim: 'required', fence: 'dedupe' },
+  { handler: 'sim.workspace', effect: 'workspace', claim: 'required', fence: 'workspace_lock' },
+] as const;
+
+interface Router {
+  readonly process: SimProcess;
+  readonly ctx: RouterContext;
+}
+
+export interface SimulationReport {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  readonly states: Readonly<Record<string, number>>;
+  readonly events: number;
+  readonly kills: number;
+}
+
+/** One whole run: services, callers, a person, and trouble, all from one seed. */
+class Simulation {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly violations = new Violations();
+  readonly world: World;
+  readonly cluster: SimCluster;
+  readonly routers: Router[] = [];
+  readonly workers: SimProcess[] = [];
+  readonly accepted = new Set<string>();
+  readonly calls: CallRecord[] = [];
+  kills = 0;
+  #pending = 0;
+  #upAt = 0;
+  #names = 0;
+  readonly #loss: number;
+
+  constructor(seed: number) {
+    this.scheduler = new Scheduler(seed);
+    this.random = this.scheduler.random;
+    this.world = new World(this.scheduler);
+    this.#loss = this.random.pick([0, 0.01, 0.05, 0.12]);
+    const capacity = this.random.chance(0.1) ? 2 : 1_000;
+    this.cluster = new SimCluster(this.scheduler, this.violations, capacity);
+  }
+
+  get #troubled(): boolean {
+    return this.scheduler.now < TROUBLE_MS;
+  }
+
+  #process(name: string): SimProcess {
+    this.#names += 1;
+    const loss = () => (this.#troubled ? this.#loss : 0);
+    const network = {
+      get lostRequest() {
+        return loss();
+      },
+      get lostReply() {
+        return loss();
+      },
+      delayMs: 8,
+      timeoutMs: 400,
+      isUp: () => this.scheduler.now >= this.#upAt,
+    };
+    return new SimProcess(`${name}-${this.#names}`, this.scheduler, network, this.random.between(-8_000, 8_000));
+  }
+
+  /** A fault point kills its process now and then, exactly there. */
+  #faults(process: SimProcess, respawn: () => void): Faults {
+    return {
+      at: (_point: FaultPoint) => {
+        if (process.alive && this.#troubled && this.random.chance(0.015)) this.#kill(process, respawn);
+      },
+    };
+  }
+
+  #kill(process: SimProcess, respawn: () => void): void {
+    if (!process.alive) return;
+    this.kills += 1;
+    process.kill();
+    this.scheduler.after(this.random.between(100, 6_000), respawn);
+  }
+
+  spawnRouter(slot: number): void {
+    const process = this.#process('router');
+    const ports = this.cluster.ledgerPorts(process);
+    const base = { ports, clock: process.clock, pace: SIM_PACE, log: silentLogger };
+    const lives = new LifeWatch(base, KIND);
+    const ctx: RouterContext = {
+      ...base,
+      incarnation: process.name,
+      signer: simSigner,
+      faults: this.#faults(process, () => this.spawnRouter(slot)),
+      recent: new RecentCalls(100),
+      notify: () => {},
+      isDead: (_kind, incarnation) => lives.isDead(incarnation),
+    };
+    this.routers[slot] = { process, ctx };
+    const never = new AbortController().signal;
+    void this.cluster.feedResults(process, (delivery) => settleDelivery(ctx, delivery), never);
+    void this.#every(process, SIM_PACE.lifeBeatMs, () => lives.look());
+    void this.#every(process, SIM_PACE.sweepEveryMs, () => this.#sweep(ctx));
+  }
+
+  async #every(process: SimProcess, ms: number, run: () => Promise<void>): Promise<void> {
+    while (process.alive) {
+      await process.clock.sleep(this.random.between(ms / 2, ms * 1.5));
+      await run().catch(() => {});
+    }
+  }
+
+  /** Only shards that hold something: an empty one has nothing to simulate. */
+  async #sweep(ctx: RouterContext): Promise<void> {
+    const shards = new Set([...this.cluster.open.values.keys()].map((key) => Number(key.split('.')[1])));
+    for (const shard of shards) await sweepShard(ctx, shard);
+  }
+
+  spawnWorker(slot: number): void {
+    const process = this.#process('worker');
+    this.workers[slot] = process;
+    const respawn = () => this.spawnWorker(slot);
+    void runWorker({
+      kind: KIND,
+      ports: this.cluster.workerPorts(process),
+      tools: simTools(this.world, process),
+      verifier: simVerifier,
+      pace: SIM_PACE,
+      slots: 2,
+      isolation: ['process'],
+      incarnation: process.name,
+      clock: process.clock,
+      faults: this.#faults(process, respawn),
+      log: silentLogger,
+    }).then(
+      (worker) => worker.failed.then(() => this.#kill(process, respawn)),
+      () => this.#kill(process, respawn),
+    );
+  }
+
+  #record(index: number): CallRecord {
+    const { random } = this;
+    const shape = random.pick(HANDLERS);
+    const callId = `${WEEK}-${index.toString().padStart(2, '0')}${'0123456789abcdefghjkmnpq'}`;
+    const hasOperation = shape.effect !== 'none' && random.chance(0.5);
+    const operation = hasOperation ? `op.shared${random.int(2)}` : undefined;
+    const argsHash = digestOf(operation === undefined ? callId : [operation, random.chance(0.15) ? 1 : 0]);
+    const needsApproval = shape.effect === 'outside' && random.chance(0.25);
+    const fence = 'fence' in shape ? shape.fence : undefined;
+    return {
+      callId,
+      actor: ACTOR,
+      taskId: 't-00000000000000000000000000',
+      tool: { name: shape.handler, version: '1.0.0', digest: 'digest' },
+      handler: shape.handler,
+      kind: KIND,
+      priority: 'hi',
+      effect: shape.effect,
+      claim: shape.claim,
+      rerunnable: false,
+      args: { identity: operation ?? callId, argsHash },
+      argsHash,
+      decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },
+      ...(operation === undefined ? {} : { operation }),
+      ...(needsApproval ? { approvalId: `a${index}` } : {}),
+      ...(fence === undefined ? {} : { reconcile: { fence, windowMs: 60_000 } }),
+      state: needsApproval ? 'awaiting_approval' : hasOperation ? 'accepted' : 'queued',
+      epoch: 1,
+      createdAt: NOW,
+      deadline: NOW + Math.round(random.between(4_000, 45_000)),
+    };
+  }
+
+  /** A caller that sends again, to any router, until it is answered. */
+  #submit(record: CallRecord, tries: number): void {
+    if (tries === 0) return this.#given(record);
+    const router = this.random.pick(this.routers);
+    let answered = false;
+    const again = () => {
+      if (!answered) this.#submit(record, tries - 1);
+      answered = true;
+    };
+    this.scheduler.after(3_000, again);
+    router.process.deliver(() => {
+      startCall(router.ctx, record).then(
+        () => {
+          if (answered) return;
+          answered = true;
+          this.#given(record);
+        },
+        () => {},
+      );
+    });
+  }
+
+  #given(_record: CallRecord): void {
+    this.#pending -= 1;
+  }
+
+  #cancel(record: CallRecord): void {
+    const { process, ctx } = this.random.pick(this.routers);
+    process.deliver(() => {
+      readCall(ctx, ACTOR.tenant, record.callId)
+        .then((call) => call && stopCall(ctx, call, 'cancelled'))
+        .catch(() => {});
+    });
+  }
+
+  /** The person: grants, denies, or lets it expire. */
+  #decide(record: CallRecord): void {
+    if (record.approvalId === undefined) return;
+    const key = approvalKey(ACTOR.tenant, record.approvalId);
+    const approval: ApprovalRecord = {
+      approvalId: record.approvalId,
+      actor: ACTOR,
+      toolDigest: record.tool.digest,
+      argsHash: record.argsHash,
+      policyVersion: record.decision.policyVersion,
+      state: 'pending',
+      callId: record.callId,
+      expiresAt: NOW + 90_000,
+    };
+    this.cluster.approvals.write(key, approval, 0);
+    this.scheduler.after(this.random.between(500, 15_000), () => {
+      const stored = this.cluster.approvals.values.get(key);
+      if (stored?.value.state !== 'pending') return;
+      const state = this.random.chance(0.75) ? 'granted' : 'denied';
+      this.cluster.approvals.write(key, { ...stored.value, state }, stored.revision);
+    });
+  }
+
+  plan(): void {
+    const { random, scheduler } = this;
+    this.spawnRouter(0);
+    this.spawnRouter(1);
+    for (let slot = 0; slot < 3; slot += 1) this.spawnWorker(slot);
+    const count = 1 + random.int(5);
+    for (let index = 0; index < count; index += 1) {
+      const record = this.#record(index);
+      this.calls.push(record);
+      this.#pending += 1;
+      this.#decide(record);
+      const at = random.between(0, 6_000);
+      scheduler.after(at, () => this.#submit(record, 8));
+      if (random.chance(0.2)) scheduler.after(at + random.between(0, 5_000), () => this.#cancel(record));
+    }
+    this.#planTrouble();
+  }
+
+  #planTrouble(): void {
+    const { random, scheduler } = this;
+    for (let n = random.int(4); n > 0; n -= 1)
+      scheduler.after(random.between(0, TROUBLE_MS), () => {
+        const slot = random.int(3);
+        const worker = this.workers[slot];
+        if (worker) this.#kill(worker, () => this.spawnWorker(slot));
+      });
+    for (let n = random.int(3); n > 0; n -= 1)
+      scheduler.after(random.between(0, TROUBLE_MS), () => {
+        const slot = random.int(2);
+        const router = this.routers[slot];
+        if (router) this.#kill(router.process, () => this.spawnRouter(slot));
+      });
+    for (let n = random.int(3); n > 0; n -= 1)
+      scheduler.after(random.between(0, TROUBLE_MS), () =>
+        random.pick(this.workers)?.pause(random.between(500, 14_000)),
+      );
+    if (random.chance(0.25))
+      scheduler.after(random.between(0, TROUBLE_MS), () => {
+        this.#upAt = scheduler.now + random.between(500, 7_000);
+      });
+  }
+
+  /** Nothing is open, nothing is on its way, and every caller has its answer. */
+  isAtRest(): boolean {
+    for (const record of this.calls) {
+      const call = this.cluster.callOf(record.callId);
+      if (call) this.accepted.add(record.callId);
+    }
+    if (this.#pending > 0 || this.cluster.open.values.size > 0) return false;
+    return [...this.accepted].every((callId) => {
+      const call = this.cluster.callOf(callId);
+      return call !== undefined && (isFinal(call.state) || call.state === 'unknown');
+    });
+  }
+
+  report(seed: number): SimulationReport {
+    this.violations.atEnd(this.cluster, this.world, this.accepted);
+    const states: Record<string, number> = {};
+    for (const { callId } of this.calls) {
+      const state = this.cluster.callOf(callId)?.state ?? 'never accepted';
+      states[state] = (states[state] ?? 0) + 1;
+    }
+    return { seed, violations: this.violations.found, states, events: this.scheduler.events, kills: this.kills };
+  }
+}
+
+export const simulate = async (seed: number): Promise<SimulationReport> => {
+  const simulation = new Simulation(seed);
+  simulation.plan();
+  await simulation.scheduler.run(REST_MS, () => simulation.isAtRest());
+  // What was already on its way to the outside must land before the truth is read.
+  const lastEvents = simulation.scheduler.now + 3_000;
+  await simulation.scheduler.run(lastEvents, () => false);
+  return simulation.report(seed);
+};

@@ -1,0 +1,148 @@
+import type { Outcome } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { type AnyTool, defineTool, type ToolContext } from '@toolfabric/worker-runtime';
+import { z } from 'zod';
+import type { Scheduler } from './scheduler.ts';
+import type { SimProcess } from './sim-process.ts';
+
+export interface TruthEntry {
+  /** What must happen once: the operation, or the call when there is none. */
+  readonly identity: string;
+  readonly callId: string;
+  readonly argsHash: string;
+  readonly at: number;
+}
+
+/** The world outside: what really happened, whoever believes what. */
+export class World {
+  readonly truth: TruthEntry[] = [];
+  /** Holders of the kernel lock of the workspace; freed by the death of the process, kept by its pause. */
+  readonly locks = new Map<string, SimProcess>();
+  readonly scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler) {
+    this.scheduler = scheduler;
+  }
+
+  has(identity: string): boolean {
+    return this.truth.some((entry) => entry.identity === identity);
+  }
+
+  count(identity: string): number {
+    return this.truth.filter((entry) => entry.identity === identity).length;
+  }
+
+  /** A kernel lock excludes a second holder in the same process too. */
+  isLocked(name: string): boolean {
+    return this.locks.get(name)?.alive === true;
+  }
+}
+
+const Args = z.strictObject({ identity: z.string(), argsHash: z.string() });
+type Args = z.infer<typeof Args>;
+
+const done = (identity: string): Outcome => ({
+  status: 'ok',
+  summary: 'done',
+  sideEffect: 'confirmed',
+  trust: 'trusted',
+  evidence: [{ kind: 'truth', ref: identity }],
+});
+
+/** A request to the outside: once sent it arrives, even when its sender dies or is paused in the meantime. */
+const sendOutside = (
+  world: World,
+  process: SimProcess,
+  ctx: ToolContext,
+  args: Args,
+  once: boolean,
+): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (!process.alive) return;
+    const { scheduler } = world;
+    const entry: TruthEntry = {
+      identity: args.identity,
+      callId: ctx.callId,
+      argsHash: args.argsHash,
+      at: scheduler.now,
+    };
+    const receiptLost = scheduler.random.chance(0.15);
+    scheduler.after(scheduler.random.between(1, 600), () => {
+      if (!(once && world.has(args.identity))) world.truth.push(entry);
+      scheduler.after(scheduler.random.between(1, 100), () => process.deliver(() => resolve(!receiptLost)));
+    });
+  });
+
+const outside = (handler: string, world: World, process: SimProcess, once: boolean, probed: boolean): AnyTool =>
+  defineTool<Args>({
+    handler,
+    effect: 'outside',
+    args: Args,
+    async handle(ctx, args) {
+      await ctx.clock.sleep(world.scheduler.random.between(1, 400), ctx.signal);
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      await ctx.beginEffect({ identity: args.identity });
+      const receipt = await sendOutside(world, process, ctx, args, once);
+      if (!receipt) throw new Error('receipt lost');
+      ctx.faults.at('worker.after-write');
+      return done(args.identity);
+    },
+    ...(probed
+      ? {
+          async probe(_ctx: ToolContext, args: Args) {
+            return world.has(args.identity)
+              ? ({ answer: 'found', receipt: done(args.identity) } as const)
+              : ({ answer: 'absent', fence: once } as const);
+          },
+        }
+      : {}),
+  });
+
+/** A write in the own process under the kernel lock of the workspace. */
+const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
+  defineTool<Args>({
+    handler: 'sim.workspace',
+    effect: 'workspace',
+    args: Args,
+    async handle(ctx, args) {
+      const lock = `lock:${args.identity}`;
+      if (world.isLocked(lock)) throw new FabricError('workspace_busy', 'locked');
+      world.locks.set(lock, process);
+      try {
+        await ctx.beginEffect({ identity: args.identity });
+        await ctx.clock.sleep(world.scheduler.random.between(1, 300));
+        world.truth.push({ ...args, callId: ctx.callId, at: world.scheduler.now });
+        ctx.faults.at('worker.after-write');
+        await ctx.clock.sleep(1);
+        return done(args.identity);
+      } finally {
+        world.locks.delete(lock);
+      }
+    },
+    async probe(_ctx, args) {
+      if (world.isLocked(`lock:${args.identity}`)) return { answer: 'not_visible', reason: 'locked' };
+      return world.has(args.identity)
+        ? { answer: 'found', receipt: done(args.identity) }
+        : { answer: 'absent', fence: true };
+    },
+  });
+
+const read = (world: World): AnyTool =>
+  defineTool<Args>({
+    handler: 'sim.read',
+    effect: 'none',
+    args: Args,
+    async handle(ctx) {
+      await ctx.clock.sleep(world.scheduler.random.between(1, 800), ctx.signal);
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      return { status: 'ok', summary: 'read', sideEffect: 'none', trust: 'untrusted' };
+    },
+  });
+
+export const simTools = (world: World, process: SimProcess): AnyTool[] => [
+  read(world),
+  outside('sim.blind', world, process, false, false),
+  outside('sim.probed', world, process, false, true),
+  outside('sim.deduped', world, process, true, true),
+  workspaceWrite(world, process),
+];
