@@ -7,7 +7,7 @@ export const stateFiles = (root: string) => ({
   root,
   lock: join(root, 'up.lock'),
   client: join(root, CLIENT_FILE),
-  busKeys: join(root, 'keys', 'bus.json'),
+  keys: join(root, 'keys'),
   signingKey: join(root, 'keys', 'signing.pem'),
   publicKeys: join(root, 'keys', 'public-keys.json'),
   tokens: join(root, 'tokens.json'),

@@ -1,8 +1,21 @@
 import type { Verb } from '../cli/verb.ts';
 import { call } from './call.ts';
+import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
+import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
 
 /** The whole command line, in the order of the help. */
-export const VERBS: readonly Verb[] = [...TOOL_VERBS, call, watch, get, cancel, taskCreate, taskShow, taskEnd];
+export const VERBS: readonly Verb[] = [
+  doctor,
+  ...TOOL_VERBS,
+  call,
+  watch,
+  get,
+  cancel,
+  taskCreate,
+  taskShow,
+  taskEnd,
+  ...TOKEN_VERBS,
+];
