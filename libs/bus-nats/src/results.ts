@@ -30,7 +30,7 @@ export const createResults = (link: BusLink, api: string): Results => {
       if (first === undefined) throw new StoreUnavailable('the first result was not readable');
       return { created: false, message: first };
     },
-    get: (kind, tenant, callId, epoch) => read(kind, resultSubject(kind, tenant, callId, epoch)),
+    get: async (kind, tenant, callId, epoch) => read(kind, resultSubject(kind, tenant, callId, epoch)),
   };
 };
 

@@ -1,4 +1,3 @@
-export { RawUser } from '@toolfabric/bus-nats/testing';
+export { RawUser, waitFor } from '@toolfabric/bus-nats/testing';
 export * from './spawn-service.ts';
 export * from './start-nats.ts';
-export * from './wait-for.ts';

@@ -1,3 +1,4 @@
 export * from './free-port.ts';
 export * from './raw-user.ts';
 export * from './temporary-server.ts';
+export * from './wait-for.ts';

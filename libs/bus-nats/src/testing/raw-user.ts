@@ -1,4 +1,5 @@
-import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import { setImmediate } from 'node:timers/promises';
+import { connect, headers, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 
 /** What became of a message that somebody tried to send or a subject that somebody tried to hear. */
 export type Attempt = 'forbidden' | 'unanswered' | 'answered' | 'allowed';
@@ -25,14 +26,27 @@ export class RawUser {
     return new RawUser(nc, inbox);
   }
 
+  /** Must be refused by the server: there is no user without a key. */
+  static async connectAnonymous(url: string): Promise<RawUser> {
+    return new RawUser(await connect({ servers: url, reconnect: false }), '_INBOX');
+  }
+
   /** Sends a request; `forbidden` is the server's refusal, `unanswered` means that nobody took it. */
-  async request(subject: string, body = '', timeoutMs = 400): Promise<{ attempt: Attempt; text: string }> {
+  async request(
+    subject: string,
+    body = '',
+    timeoutMs = 400,
+    header: Readonly<Record<string, string>> = {},
+  ): Promise<{ attempt: Attempt; text: string }> {
+    const made = headers();
+    for (const [name, value] of Object.entries(header)) made.set(name, value);
+
     const before = this.#forbidden.length;
     try {
-      const answer = await this.#nc.request(subject, body, { timeout: timeoutMs, noMux: true });
+      const answer = await this.#nc.request(subject, body, { timeout: timeoutMs, noMux: true, headers: made });
       return { attempt: 'answered', text: answer.string() };
     } catch {
-      await this.#nc.flush();
+      await this.flush();
       return { attempt: this.#forbidden.length > before ? 'forbidden' : 'unanswered', text: '' };
     }
   }
@@ -41,7 +55,7 @@ export class RawUser {
   async publish(subject: string, body = '', reply?: string): Promise<Attempt> {
     const before = this.#forbidden.length;
     this.#nc.publish(subject, body, reply === undefined ? {} : { reply });
-    await this.#nc.flush();
+    await this.flush();
     return this.#forbidden.length > before ? 'forbidden' : 'allowed';
   }
 
@@ -52,12 +66,14 @@ export class RawUser {
         if (error === null) listener(message.subject, message.string());
       },
     });
-    await this.#nc.flush();
+    await this.flush();
     return this.#forbidden.length > before ? 'forbidden' : 'allowed';
   }
 
-  flush(): Promise<void> {
-    return this.#nc.flush();
+  /** Resolves when the server has handled all that was sent, and its refusals were noted here. */
+  async flush(): Promise<void> {
+    await this.#nc.flush();
+    await setImmediate();
   }
 
   close(): Promise<void> {

@@ -89,7 +89,7 @@ export class TemporaryServer {
   }
 
   /** A bare connection for trying what the user must not do. */
-  rawUser(user: string): Promise<RawUser> {
+  async rawUser(user: string): Promise<RawUser> {
     return RawUser.connect(this.url, user, this.configFor(user).nkeySeed);
   }
 
