@@ -2,7 +2,6 @@ export * from './bus-connection.ts';
 export * from './connect-gateway.ts';
 export * from './connect-ledger.ts';
 export * from './connect-worker.ts';
-export * from './launch-server.ts';
 export * from './nkeys.ts';
 export * from './permissions.ts';
 export type { Features } from './probe-features.ts';

@@ -235,7 +235,7 @@ export const openLink = async (config: LinkConfig): Promise<BusLink> => {
         authenticator: nkeyAuthenticator(seed),
         name: config.name,
         inboxPrefix: inboxPrefix(config.user),
-        timeout: 5_000,
+        timeout: Math.max(500, Math.min(5_000, deadline - performance.now())),
         maxReconnectAttempts: -1,
         reconnectDelayHandler: () => 50 + Math.random() * 250,
         pingInterval: 5_000,

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectGateway } from './connect-gateway.ts';
 import { connectLedger, type LedgerBus } from './connect-ledger.ts';
 import { connectWorker } from './connect-worker.ts';
+import { generateBusKeys } from './nkeys.ts';
 import { TemporaryServer } from './testing/index.ts';
 import { waitFor } from './testing/wait-for.ts';
 
@@ -117,6 +118,14 @@ describe('without an answering server', () => {
     const opening = connectLedger({ ...server.configFor('router'), connectTimeoutMs: 300 });
     await expect(opening).rejects.toBeInstanceOf(StoreUnavailable);
     await server.restart();
+  });
+
+  it('the connection is over for good when the server does not know its key any more', async () => {
+    await server.kill();
+    await server.writeConfig(generateBusKeys(['cli']).publicKeys);
+    await server.restart();
+    expect(await router.closed).toMatch(/authorization/i);
+    await expect(router.tasks.get('task.acme.a')).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
   it('closes at once while there is no server, twice without harm, and then refuses', async () => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchServer } from './launch-server.ts';
 import { generateBusKeys } from './nkeys.ts';
 import { usersFor } from './permissions.ts';
 import { renderServerConfig } from './server-config.ts';
 import { freePort } from './testing/free-port.ts';
+import { launchServer } from './testing/launch-server.ts';
 import { waitFor } from './testing/wait-for.ts';
 
 let directory: string;
@@ -86,7 +86,7 @@ describe('launched server', () => {
     const port = await freePort();
     const configFile = await write('orphan.conf', port);
     const script = `
-      const { launchServer } = await import(${JSON.stringify(new URL('./launch-server.ts', import.meta.url).href)});
+      const { launchServer } = await import(${JSON.stringify(new URL('./testing/launch-server.ts', import.meta.url).href)});
       const server = await launchServer({ program: 'nats-server', configFile: process.argv[1], host: '127.0.0.1', port: ${port} });
       console.log(server.pid);
       setInterval(() => {}, 1000);`;

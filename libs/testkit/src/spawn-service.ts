@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 
@@ -16,6 +17,16 @@ export interface SpawnedService {
 }
 
 const MAX_LINES = 2000;
+const PROGRAMS = [
+  dirname(process.execPath),
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+];
+const ENVIRONMENT = { PATH: [...PROGRAMS, '/opt/homebrew/bin'].join(':'), HOME: homedir(), TMPDIR: tmpdir() };
 const LogLine = z.looseObject({ event: z.string() });
 
 const parseLine = (line: string): z.infer<typeof LogLine> | undefined => {
@@ -34,14 +45,12 @@ const command = (main: string): [string, string[]] =>
     : [process.execPath, [main]];
 
 /**
- * Starts `src/main.ts` of an app as a process of its own, on this process's Node. It gets `env` and nothing else of
- * ours but the path and the place for temporary files.
+ * Starts `src/main.ts` of an app as a process of its own, on this process's Node. It gets `env`, the usual
+ * places of programs and of temporary files, and nothing of our own environment.
  */
 export const spawnService = (appDir: string, env: Readonly<Record<string, string>>): SpawnedService => {
   const [program, args] = command(join(appDir, 'src', 'main.ts'));
-  const { PATH = '/usr/bin:/bin', HOME = '/tmp', TMPDIR } = process.env;
-  const inherited = { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
-  const child = spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { env: { ...ENVIRONMENT, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];
   const ready = Promise.withResolvers<Readonly<Record<string, unknown>>>();
   ready.promise.catch(() => {});

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACES, type Pace } from '@toolfabric/kernel';
 import type { BusConfig } from '../bus-connection.ts';
-import { launchServer, type ServerProcess } from '../launch-server.ts';
 import { type BusKeys, generateBusKeys } from '../nkeys.ts';
 import { connectProvisioner, type Provisioner } from '../provisioner.ts';
 import { renderServerConfig } from '../server-config.ts';
 import { SIZES, type Sizes } from '../sizes.ts';
 import { topologyFor } from '../topology.ts';
 import { freePort } from './free-port.ts';
+import { launchServer, type ServerProcess } from './launch-server.ts';
 import { RawUser } from './raw-user.ts';
 
 export interface TemporaryServerOptions {
@@ -53,7 +53,7 @@ export class TemporaryServer {
     const directory = await mkdtemp(join(tmpdir(), 'toolfabric-bus-'));
     const server = new TemporaryServer(options, await freePort(), directory);
     await mkdir(join(directory, 'store'));
-    await server.#writeConfig();
+    await server.writeConfig();
     await server.restart();
     if (options.provisioned !== false) await server.provision();
     return server;
@@ -131,10 +131,11 @@ export class TemporaryServer {
     this.#process = undefined;
   }
 
-  async #writeConfig(): Promise<void> {
+  /** Takes effect at the next restart; other keys shut out everybody who is connected. */
+  async writeConfig(publicKeys = this.keys.publicKeys): Promise<void> {
     const config = renderServerConfig({
       kinds: this.kinds,
-      publicKeys: this.keys.publicKeys,
+      publicKeys,
       host: HOST,
       port: this.port,
       storeDir: join(this.directory, 'store'),
