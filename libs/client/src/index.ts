@@ -1,1 +1,2 @@
-export {};
+export type * from './client-types.ts';
+export { connectFabric } from './connect-fabric.ts';

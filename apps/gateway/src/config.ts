@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import type { BusConfig } from '@toolfabric/bus-nats';
+import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
+import { z } from 'zod';
+import { type GatewayLimits, LIMITS } from './limits.ts';
+import type { ListenConfig } from './listen-rule.ts';
+
+export interface GatewayConfig {
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly listen: ListenConfig;
+  /** JSON list of `TokenEntry`. */
+  readonly tokensFile: string;
+  readonly pace: Pace;
+  readonly limits: GatewayLimits;
+  readonly faults: Faults;
+  /** No health port when left out. */
+  readonly healthPort?: number;
+}
+
+const Port = z.coerce.number().int().min(0).max(65_535);
+
+const Environment = z.object({
+  TOOLFABRIC_NATS_URL: z.string().min(1),
+  TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_TOKENS_FILE: z.string().min(1),
+  TOOLFABRIC_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
+  TOOLFABRIC_GATEWAY_PORT: Port.default(7400),
+  TOOLFABRIC_GATEWAY_INSECURE: z.enum(['0', '1']).default('0'),
+  TOOLFABRIC_TLS_CERT_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_TLS_KEY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
+  TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
+  TOOLFABRIC_FAULTS: z.string().default(''),
+  TOOLFABRIC_HEALTH_PORT: Port.optional(),
+});
+
+/** Throws with the names of the variables that are missing or wrong. Reads the key file, and nothing else. */
+export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): GatewayConfig => {
+  const read = Environment.safeParse(env);
+  if (!read.success) throw new Error(z.prettifyError(read.error));
+  const values = read.data;
+  const tls = tlsOf(values.TOOLFABRIC_TLS_CERT_FILE, values.TOOLFABRIC_TLS_KEY_FILE);
+  return {
+    bus: {
+      servers: values.TOOLFABRIC_NATS_URL.split(','),
+      nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+    },
+    listen: {
+      host: values.TOOLFABRIC_GATEWAY_HOST,
+      port: values.TOOLFABRIC_GATEWAY_PORT,
+      insecure: values.TOOLFABRIC_GATEWAY_INSECURE === '1',
+      ...(tls && { tls }),
+    },
+    tokensFile: values.TOOLFABRIC_TOKENS_FILE,
+    pace: PACES[values.TOOLFABRIC_PACE],
+    limits: LIMITS,
+    faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
+    ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
+  };
+};
+
+const tlsOf = (certFile: string | undefined, keyFile: string | undefined): ListenConfig['tls'] => {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new Error('TOOLFABRIC_TLS_CERT_FILE and TOOLFABRIC_TLS_KEY_FILE go together');
+};

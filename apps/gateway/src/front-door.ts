@@ -1,0 +1,101 @@
+/**
+ * What every request passes before its verb runs: D1 not stopping, D2 a valid token, D3 a place for that token,
+ * D4 a message that can be read. And what every failure passes: one table of status codes.
+ */
+import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from '@grpc/grpc-js';
+import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
+import { authenticate } from './authenticate.ts';
+import { toServiceError } from './grpc-status.ts';
+import { isUnreadable } from './readable-requests.ts';
+import type { RequestContext } from './request-context.ts';
+import type { RequestsPerToken } from './requests-per-token.ts';
+import type { TokenBook } from './tokens.ts';
+
+interface SurfaceCall {
+  readonly metadata: Metadata;
+  readonly cancelled: boolean;
+  getDeadline(): Date | number;
+  getPath(): string;
+  once(event: 'cancelled', listener: () => void): unknown;
+  removeListener(event: 'cancelled', listener: () => void): unknown;
+}
+
+export interface FrontDoorDeps {
+  readonly tokens: TokenBook;
+  readonly requests: RequestsPerToken;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class FrontDoor {
+  readonly #deps: FrontDoorDeps;
+  #stopping = false;
+
+  constructor(deps: FrontDoorDeps) {
+    this.#deps = deps;
+  }
+
+  /** From now on every new request is `unavailable`: the caller tries another gateway. */
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  unary<Request, Response>(
+    verb: (request: Request, context: RequestContext) => Promise<Response>,
+  ): handleUnaryCall<Request, Response> {
+    return (call, callback) => {
+      this.#through(call, call.request, (context) => verb(call.request, context)).then(
+        (response) => callback(null, response),
+        (thrown) => callback(this.#failed(call, thrown)),
+      );
+    };
+  }
+
+  stream<Request, Response>(
+    verb: (request: Request, context: RequestContext, out: ServerWritableStream<Request, Response>) => Promise<void>,
+  ): handleServerStreamingCall<Request, Response> {
+    return (call) => {
+      this.#through(call, call.request, (context) => verb(call.request, context, call)).then(
+        () => call.end(),
+        (thrown) => call.emit('error', this.#failed(call, thrown)),
+      );
+    };
+  }
+
+  async #through<T>(call: SurfaceCall, request: unknown, verb: (context: RequestContext) => Promise<T>): Promise<T> {
+    const { tokens, requests, clock } = this.#deps;
+    if (this.#stopping) throw new FabricError('unavailable', 'this gateway is stopping'); // D1
+    const identity = authenticate(call.metadata, tokens, clock.now); // D2
+    const leave = requests.enter(identity.tokenId); // D3
+    try {
+      if (isUnreadable(request)) throw new FabricError('invalid_request', 'the message cannot be read'); // D4
+      return await verb(contextOf(call, identity, clock));
+    } finally {
+      leave();
+    }
+  }
+
+  #failed(call: SurfaceCall, thrown: unknown) {
+    const error = toServiceError(thrown);
+    if (!(thrown instanceof FabricError) || thrown.type === 'internal') {
+      const what = thrown instanceof Error ? thrown.name : typeof thrown;
+      this.#deps.logger.error('request_failed', { verb: call.getPath(), error: what });
+    }
+    return error;
+  }
+}
+
+const contextOf = (call: SurfaceCall, identity: RequestContext['identity'], clock: Clock): RequestContext => {
+  const deadline = Number(call.getDeadline());
+  const traceparent = call.metadata.get('traceparent')[0];
+  return {
+    identity,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    leftMs: () => Math.max(0, deadline - clock.now()),
+    isGone: () => call.cancelled,
+    onGone(listener) {
+      call.once('cancelled', listener);
+      return () => call.removeListener('cancelled', listener);
+    },
+  };
+};

@@ -1,0 +1,97 @@
+import {
+  type Actor,
+  MAX_ARGUMENT_BYTES,
+  MAX_DEPTH,
+  type RpcRequest,
+  TaskId,
+  ToolName,
+  ToolVersion,
+} from '@toolfabric/contract';
+import { callIdFor, depthOf, FabricError } from '@toolfabric/kernel';
+import { priorityFromWire, type wireCall } from '@toolfabric/proto';
+import { fromWire, invalidField } from './invalid-request.ts';
+
+const DAY_MS = 86_400_000;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Everything that the router is asked, but tool and arguments. */
+export type ProposalHead = Omit<RpcRequest<'call'>, 'tool' | 'args'>;
+
+/** Checks what the caller's program wrote. Throws `invalid_request` or `request_key_out_of_range`. */
+export const readHead = (
+  proposal: wireCall.CallProposal,
+  actor: Actor,
+  now: number,
+  traceparent: string | undefined,
+): { callId: string; head: ProposalHead } => {
+  const { requestKey, taskId, operationKey, deadlineMs, turn, modelCallId } = proposal;
+  const callId = callIdFor(actor, requestKey, now);
+  if (!TaskId.safeParse(taskId).success) throw invalidField('task_id', 'the id of a task');
+  checkText('operation_key', operationKey);
+  checkText('model_call_id', modelCallId);
+  if (deadlineMs !== undefined && (deadlineMs < 1 || deadlineMs > DAY_MS)) {
+    throw invalidField('deadline_ms', `from 1 to ${DAY_MS}`);
+  }
+  const head: ProposalHead = {
+    actor,
+    taskId,
+    requestKey,
+    priority: fromWire('priority', () => priorityFromWire(proposal.priority)),
+    ...(operationKey === undefined ? {} : { operationKey }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(turn === undefined ? {} : { turn }),
+    ...(modelCallId === undefined ? {} : { modelCallId }),
+    // A trace context that is broken is left out, as its standard says.
+    ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+  };
+  return { callId, head };
+};
+
+const checkText = (field: string, text: string | undefined): void => {
+  if (text !== undefined && (text.length === 0 || text.length > 200)) {
+    throw invalidField(field, 'from 1 to 200 characters');
+  }
+};
+
+/** Checks what the model wrote: throws what a model can repair. Returns the body of the request to the router. */
+export const readBody = (head: ProposalHead, { tool, argumentsJson }: wireCall.CallProposal): string => {
+  checkTool(tool);
+  const args = parseArguments(argumentsJson);
+  if (depthOf(args, MAX_DEPTH) > MAX_DEPTH) {
+    throw new FabricError('too_deep', `the arguments are nested more than ${MAX_DEPTH} levels deep`);
+  }
+  const argsText = JSON.stringify(args);
+  const bytes = Buffer.byteLength(argsText);
+  if (bytes > MAX_ARGUMENT_BYTES) {
+    throw new FabricError('too_large', `the arguments take ${bytes} bytes of at most ${MAX_ARGUMENT_BYTES}`);
+  }
+  // The arguments are put in as text, so that they are written once.
+  return `${JSON.stringify({ ...head, tool }).slice(0, -1)},"args":${argsText}}`;
+};
+
+/** Splits at the first `@`, which a name cannot hold. */
+export const splitTool = (tool: string): { name: string; version: string | undefined } => {
+  const at = tool.indexOf('@');
+  return at < 0 ? { name: tool, version: undefined } : { name: tool.slice(0, at), version: tool.slice(at + 1) };
+};
+
+/** Throws `unknown_tool` or `unknown_version` for what cannot be the name of any. */
+export const checkTool = (tool: string): void => {
+  const { name, version } = splitTool(tool);
+  if (!ToolName.safeParse(name).success) throw new FabricError('unknown_tool', 'no tool can have this name');
+  if (version !== undefined && !ToolVersion.safeParse(version).success) {
+    throw new FabricError('unknown_version', 'a version has three numbers, such as 1.0.0');
+  }
+};
+
+/** Nothing at all counts as no arguments. */
+const parseArguments = (text: string): unknown => {
+  if (text === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new FabricError('invalid_arguments', 'the arguments are not JSON', {
+      fields: [{ field: '', expected: 'a JSON object' }],
+    });
+  }
+};

@@ -1,0 +1,78 @@
+/**
+ * Starts a gateway over any bus. The order of stopping:
+ * S1 new requests are `unavailable`, and no connection is accepted;
+ * S2 callers that wait get their handle, watchers are told to go elsewhere;
+ * S3 requests in flight end, within the drain time; what is left is broken off.
+ * The bus is closed afterwards by whoever opened it.
+ */
+import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
+import type { GatewayPorts } from '@toolfabric/ports';
+import type { GatewayConfig } from './config.ts';
+import { FrontDoor } from './front-door.ts';
+import { bind, createGrpcServer, shutDown } from './grpc-server.ts';
+import { checkListen } from './listen-rule.ts';
+import { PendingCalls } from './pending-calls.ts';
+import { createRegistryService } from './registry-service.ts';
+import { RequestsPerToken } from './requests-per-token.ts';
+import { RouterClient } from './router-client.ts';
+import { TokenBook } from './tokens.ts';
+import { createToolService } from './tool-service.ts';
+import { watchTokensFile } from './watch-tokens-file.ts';
+
+export interface Gateway {
+  /** `host:port` as it was bound. */
+  readonly address: string;
+  readonly isReady: () => boolean;
+  stop(): Promise<void>;
+}
+
+/** Rejects when it may not or cannot listen, and without a valid token. */
+export const startGateway = async (
+  config: Omit<GatewayConfig, 'bus'>,
+  ports: GatewayPorts,
+  logger: Logger,
+  clock: Clock,
+): Promise<Gateway> => {
+  const { listen, pace, limits, faults } = config;
+  checkListen(listen);
+  const tokens = new TokenBook();
+  const stopTokens = await watchTokensFile(config.tokensFile, tokens, logger);
+  const router = new RouterClient(ports, clock, pace);
+  const pending = pendingCallsOf(config, router);
+  ports.onSettled((notice) => pending.onSettled(notice));
+  const door = new FrontDoor({ tokens, requests: new RequestsPerToken(limits.requestsPerToken), clock, logger });
+  const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits });
+  const server = createGrpcServer(tools, createRegistryService(door, router, pace), limits.messageBytes);
+  const address = await bind(server, listen).catch((error) => {
+    stopTokens();
+    throw error;
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    door.stop(); // S1
+    const shut = shutDown(server, address, pace.drainMs);
+    pending.drain(); // S2
+    await shut; // S3
+    stopTokens();
+  };
+  return {
+    address,
+    isReady: () => stopping === undefined,
+    stop: () => (stopping ??= stop()),
+  };
+};
+
+const pendingCallsOf = ({ pace, limits }: Pick<GatewayConfig, 'pace' | 'limits'>, router: RouterClient) =>
+  new PendingCalls({
+    pollMs: pace.waitPollMs,
+    limit: limits.pendingCalls,
+    async getCall(actor, callId) {
+      try {
+        const patience = { limitMs: pace.rpcAttemptMs, isGone: () => true };
+        return await router.view('getCall', JSON.stringify({ actor, callId }), patience);
+      } catch (thrown) {
+        if (thrown instanceof FabricError && thrown.type === 'unavailable') return undefined;
+        throw thrown;
+      }
+    },
+  });

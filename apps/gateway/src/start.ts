@@ -1,0 +1,41 @@
+import { connectGateway } from '@toolfabric/bus-nats';
+import { type Logger, systemClock } from '@toolfabric/kernel';
+import { type RunningService, startHealth } from '@toolfabric/service-host';
+import type { GatewayConfig } from './config.ts';
+import { startGateway } from './start-gateway.ts';
+
+export { issueToken, type NewToken, TokenEntry } from './tokens.ts';
+
+/** Rejects, with the bus closed again, when the gateway may not or cannot start. */
+export const start = async (config: GatewayConfig, logger: Logger): Promise<RunningService> => {
+  const bus = await connectGateway({ ...config.bus, name: 'gateway' });
+  try {
+    const gateway = await startGateway(config, bus, logger, systemClock);
+    const health = await openHealth(config.healthPort, () => bus.isConnected() && gateway.isReady()).catch(
+      async (error: unknown) => {
+        await gateway.stop();
+        throw error;
+      },
+    );
+    let stopping: Promise<void> | undefined;
+    const stop = async () => {
+      await gateway.stop();
+      await bus.close();
+      await health?.stop();
+    };
+    return {
+      name: 'gateway',
+      address: gateway.address,
+      stop: () => (stopping ??= stop()),
+      failed: bus.closed.then((reason) =>
+        stopping === undefined ? `the bus is gone: ${reason}` : new Promise(() => {}),
+      ),
+    };
+  } catch (error) {
+    await bus.close();
+    throw error;
+  }
+};
+
+const openHealth = async (port: number | undefined, isReady: () => boolean): Promise<RunningService | undefined> =>
+  port === undefined ? undefined : startHealth(port, () => true, { isReady });

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
+import { type Faults, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
+import type { GatewayPorts } from '@toolfabric/ports';
+import { type GatewayLimits, LIMITS } from '../limits.ts';
+import type { ListenConfig } from '../listen-rule.ts';
+import { type Gateway, startGateway } from '../start-gateway.ts';
+import { issueToken, type NewToken, type TokenEntry } from '../tokens.ts';
+
+export const ALICE = { tenant: 'acme', user: 'alice', agent: 'coder' };
+export const BOB = { tenant: 'acme', user: 'bob', agent: 'coder' };
+
+export interface OpenGateway {
+  readonly gateway: Gateway;
+  readonly tokensFile: string;
+  readonly entries: TokenEntry[];
+  /** Adds a token to the file and gives its text. */
+  issue(token: NewToken): string;
+  writeTokens(): void;
+  /** A client with a token of its own; closed with the gateway. */
+  connect(token: string): FabricClient;
+  readonly alice: string;
+  readonly bob: string;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly limits?: Partial<GatewayLimits>;
+  readonly listen?: Partial<ListenConfig>;
+  readonly pollMs?: number;
+  readonly faults?: Faults;
+  readonly logger?: Logger;
+  /** Known tokens in place of new ones for alice and bob. */
+  readonly tokens?: readonly TokenEntry[];
+}
+
+/** A real gateway on a free loopback port over the given bus. */
+export const openGateway = async (ports: GatewayPorts, options: OpenOptions = {}): Promise<OpenGateway> => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolfabric-gateway-'));
+  const tokensFile = join(folder, 'tokens.json');
+  const entries = [...(options.tokens ?? [])];
+  const clients: FabricClient[] = [];
+  const writeTokens = () => writeFileSync(tokensFile, JSON.stringify(entries));
+  const issue = (token: NewToken) => {
+    const issued = issueToken(token);
+    entries.push(issued.entry);
+    return issued.token;
+  };
+  const isFresh = options.tokens === undefined;
+  const alice = isFresh ? issue({ id: 'alice', ...ALICE, rights: ['registry:publish'] }) : '';
+  const bob = isFresh ? issue({ id: 'bob', ...BOB }) : '';
+  writeTokens();
+  const config = {
+    listen: { host: '127.0.0.1', port: 0, insecure: false, ...options.listen },
+    tokensFile,
+    pace: { ...PACES.test, rpcAttemptMs: 200, waitPollMs: options.pollMs ?? 60_000, drainMs: 1_000 },
+    limits: { ...LIMITS, ...options.limits },
+    faults: options.faults ?? noFaults,
+  };
+  const gateway = await startGateway(config, ports, options.logger ?? silentLogger, systemClock);
+  return {
+    gateway,
+    tokensFile,
+    entries,
+    issue,
+    writeTokens,
+    alice,
+    bob,
+    connect(token) {
+      const client = connectFabric({ address: gateway.address, token });
+      clients.push(client);
+      return client;
+    },
+    async close() {
+      for (const client of clients) client.close();
+      await gateway.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,96 @@
+import { CallId, type CallView } from '@toolfabric/contract';
+import { type Clock, type Faults, type Pace, requestKeyTime } from '@toolfabric/kernel';
+import type { GatewayPorts } from '@toolfabric/ports';
+import {
+  callViewToWire,
+  modelToolToWire,
+  type ToolServiceServer,
+  taskOutcomeFromWire,
+  taskToWire,
+  toolSummaryToWire,
+  workspaceSourceFromWire,
+} from '@toolfabric/proto';
+import type { FrontDoor } from './front-door.ts';
+import { fromWire, invalidField } from './invalid-request.ts';
+import { type InvokeDeps, invokeTool } from './invoke-tool.ts';
+import type { GatewayLimits } from './limits.ts';
+import type { PendingCalls } from './pending-calls.ts';
+import { patienceOf, type RequestContext } from './request-context.ts';
+import type { RouterClient } from './router-client.ts';
+import { watchCall } from './watch-call.ts';
+
+export interface ToolServiceDeps {
+  readonly door: FrontDoor;
+  readonly router: RouterClient;
+  readonly pending: PendingCalls;
+  readonly ports: GatewayPorts;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly pace: Pace;
+  readonly limits: GatewayLimits;
+}
+
+export const createToolService = (deps: ToolServiceDeps): ToolServiceServer => ({
+  ...taskVerbs(deps),
+  ...catalogueVerbs(deps),
+  ...callVerbs(deps),
+});
+
+const taskVerbs = ({ door, router, clock, pace }: ToolServiceDeps) => {
+  const patience = patienceOf(pace);
+  return {
+    createTask: door.unary(async ({ requestKey, title, workspace: source }, context) => {
+      const { actor } = context.identity;
+      requestKeyTime(requestKey, clock.now());
+      const workspace = source && fromWire('workspace', () => workspaceSourceFromWire(source));
+      const request = { actor, requestKey, title, ...(workspace && { workspace }) };
+      return { task: taskToWire(await router.ask('createTask', request, patience(context))) };
+    }),
+    getTask: door.unary(async ({ taskId }, context) => {
+      const { actor } = context.identity;
+      return { task: taskToWire(await router.ask('getTask', { actor, taskId }, patience(context))) };
+    }),
+    endTask: door.unary(async ({ taskId, outcome: said }, context) => {
+      const { actor } = context.identity;
+      const outcome = fromWire('outcome', () => taskOutcomeFromWire(said));
+      return { task: taskToWire(await router.ask('endTask', { actor, taskId, outcome }, patience(context))) };
+    }),
+  } satisfies Partial<ToolServiceServer>;
+};
+
+const catalogueVerbs = ({ door, router, pace }: ToolServiceDeps) => {
+  const patience = patienceOf(pace);
+  return {
+    listTools: door.unary(async ({ allStates }, context) => {
+      const { actor } = context.identity;
+      const { tools, catalogueDigest } = await router.ask('listTools', { actor, allStates }, patience(context));
+      return { tools: tools.map(toolSummaryToWire), catalogueDigest };
+    }),
+    describeTool: door.unary(async ({ tool }, context) => {
+      const { actor } = context.identity;
+      const { summary, model } = await router.ask('describeTool', { actor, tool }, patience(context));
+      return { summary: toolSummaryToWire(summary), model: modelToolToWire(model) };
+    }),
+  } satisfies Partial<ToolServiceServer>;
+};
+
+const callVerbs = ({ door, router, pending, ports, clock, faults, pace, limits }: ToolServiceDeps) => {
+  const patience = patienceOf(pace);
+  const invoke: InvokeDeps = { router, pending, events: ports.events, clock, faults, acceptMs: 2 * pace.rpcAttemptMs };
+  const own = (verb: 'getCall' | 'cancelCall') => async (callId: string, context: RequestContext) => {
+    if (!CallId.safeParse(callId).success) throw invalidField('call_id', 'the id of a call');
+    const body = JSON.stringify({ actor: context.identity.actor, callId });
+    return router.view(verb, body, patience(context));
+  };
+  const [getCall, cancelCall] = [own('getCall'), own('cancelCall')];
+  const answer = (view: CallView) => ({ call: callViewToWire(view) });
+  return {
+    call: door.unary(async ({ proposal, waitMs = limits.defaultWaitMs }, context) =>
+      answer(await invokeTool(invoke, proposal, Math.min(waitMs, limits.longestWaitMs), context)),
+    ),
+    startCall: door.unary(async ({ proposal }, context) => answer(await invokeTool(invoke, proposal, 0, context))),
+    getCall: door.unary(async ({ callId }, context) => answer(await getCall(callId, context))),
+    cancelCall: door.unary(async ({ callId }, context) => answer(await cancelCall(callId, context))),
+    watchCall: door.stream(({ callId }, context, out) => watchCall({ ports, pending, getCall }, callId, context, out)),
+  } satisfies Partial<ToolServiceServer>;
+};

@@ -1,0 +1,26 @@
+import { uuidv7 } from '@toolfabric/kernel';
+import {
+  type ToolServiceClient,
+  taskFromWire,
+  taskOutcomeToWire,
+  type wireTask,
+  workspaceSourceToWire,
+} from '@toolfabric/proto';
+import type { FabricClient } from './client-types.ts';
+import { present, type Requester } from './requester.ts';
+
+type TaskVerbs = Pick<FabricClient, 'createTask' | 'getTask' | 'endTask'>;
+
+const taskOf = ({ task }: { task: wireTask.Task | undefined }) => taskFromWire(present(task));
+
+export const taskVerbs = (tools: ToolServiceClient, requester: Requester): TaskVerbs => ({
+  createTask({ title = '', workspace, requestKey = uuidv7() }, options = {}) {
+    const request = { requestKey, title, workspace: workspace && workspaceSourceToWire(workspace) };
+    return requester.ask(tools.createTask.bind(tools), request, taskOf, options);
+  },
+  getTask: (taskId, options = {}) => requester.ask(tools.getTask.bind(tools), { taskId }, taskOf, options),
+  endTask(taskId, outcome, options = {}) {
+    const request = { taskId, outcome: taskOutcomeToWire(outcome) };
+    return requester.ask(tools.endTask.bind(tools), request, taskOf, options);
+  },
+});
