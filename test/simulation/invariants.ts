@@ -1,4 +1,5 @@
 import type { CallRecord, WorkBody } from '@toolfabric/contract';
+import type { LogFields } from '@toolfabric/kernel';
 import { isAnswered, isFinal, openKey, operationAfter } from '@toolfabric/ledger';
 import type { SimCluster } from './sim-cluster.ts';
 import type { World } from './world.ts';
@@ -9,6 +10,12 @@ export class Violations {
 
   #add(text: string): void {
     this.found.push(text);
+  }
+
+  onLogged(event: string, fields: LogFields = {}): void {
+    const { cause } = fields;
+    const expected = cause === undefined || cause === 'StoreUnavailable' || cause === 'store unavailable';
+    if (!expected || fields['type'] === 'internal') this.#add(`${event}: ${JSON.stringify(fields)}`);
   }
 
   /** L2: a final state never changes. */

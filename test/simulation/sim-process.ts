@@ -93,7 +93,7 @@ export class SimProcess {
   }
 
   readonly clock: Clock = {
-    now: () => 1_796_000_000_000 + this.#scheduler.now + this.#skewMs,
+    now: () => Math.floor(1_796_000_000_000 + this.#scheduler.now + this.#skewMs),
     monotonic: () => this.#scheduler.now,
     sleep: (ms, signal) =>
       new Promise((resolve) => {

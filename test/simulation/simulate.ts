@@ -1,5 +1,5 @@
 import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
-import { digestOf, type FaultPoint, type Faults, silentLogger } from '@toolfabric/kernel';
+import { digestOf, type FaultPoint, type Faults, type Logger } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
 import { runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
@@ -70,6 +70,13 @@ class Simulation {
     this.cluster = new SimCluster(this.scheduler, this.violations, capacity);
   }
 
+  /** What the procedures catch and log must be a lost answer; anything else is a fault of theirs. */
+  readonly #log: Logger = {
+    info: () => {},
+    warn: (event, fields) => this.violations.onLogged(event, fields),
+    error: (event, fields) => this.violations.onLogged(event, fields),
+  };
+
   get #troubled(): boolean {
     return this.scheduler.now < TROUBLE_MS;
   }
@@ -91,11 +98,13 @@ class Simulation {
     return new SimProcess(`${name}-${this.#names}`, this.scheduler, network, this.random.between(-8_000, 8_000));
   }
 
-  /** A fault point kills its process now and then, exactly there. */
+  /** Now and then a fault point kills or pauses its process, exactly there. */
   #faults(process: SimProcess, respawn: () => void): Faults {
     return {
       at: (_point: FaultPoint) => {
-        if (process.alive && this.#troubled && this.random.chance(0.015)) this.#kill(process, respawn);
+        if (!process.alive || !this.#troubled) return;
+        if (this.random.chance(0.015)) this.#kill(process, respawn);
+        else if (this.random.chance(0.02)) process.pause(this.random.between(500, 18_000));
       },
     };
   }
@@ -110,7 +119,7 @@ class Simulation {
   spawnRouter(slot: number): void {
     const process = this.#process('router');
     const ports = this.cluster.ledgerPorts(process);
-    const base = { ports, clock: process.clock, pace: SIM_PACE, log: silentLogger };
+    const base = { ports, clock: process.clock, pace: SIM_PACE, log: this.#log };
     const lives = new LifeWatch(base, KIND);
     const ctx: RouterContext = {
       ...base,
@@ -156,7 +165,7 @@ class Simulation {
       incarnation: process.name,
       clock: process.clock,
       faults: this.#faults(process, respawn),
-      log: silentLogger,
+      log: this.#log,
     }).then(
       (worker) => worker.failed.then(() => this.#kill(process, respawn)),
       () => this.#kill(process, respawn),
@@ -325,7 +334,7 @@ export const simulate = async (seed: number): Promise<SimulationReport> => {
   simulation.plan();
   await simulation.scheduler.run(REST_MS, () => simulation.isAtRest());
   // What was already on its way to the outside must land before the truth is read.
-  const lastEvents = simulation.scheduler.now + 3_000;
+  const lastEvents = simulation.scheduler.now + 40_000;
   await simulation.scheduler.run(lastEvents, () => false);
   return simulation.report(seed);
 };

@@ -67,7 +67,11 @@ const sendOutside = (
       at: scheduler.now,
     };
     const receiptLost = scheduler.random.chance(0.15);
-    scheduler.after(scheduler.random.between(1, 600), () => {
+    // Now and then a request is stuck on its way for longer than it takes to declare its sender dead.
+    const delay = scheduler.random.chance(0.1)
+      ? scheduler.random.between(600, 25_000)
+      : scheduler.random.between(1, 600);
+    scheduler.after(delay, () => {
       if (!(once && world.has(args.identity))) world.truth.push(entry);
       scheduler.after(scheduler.random.between(1, 100), () => process.deliver(() => resolve(!receiptLost)));
     });

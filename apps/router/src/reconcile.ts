@@ -47,12 +47,17 @@ const settleFound = async (ctx: RouterContext, call: StoredCall, receipt: Outcom
   return endCall(ctx, call, receipt, call.value.epoch);
 };
 
-/** Nothing happened, and the fence says that nothing can happen any more: run again, or say so. */
-const settleAbsent = async (ctx: RouterContext, call: StoredCall): Promise<StoredCall> => {
+/**
+ * The probe found nothing. Behind a fence nothing can happen any more: run again, or say that it did not happen. Where
+ * only the other side deduplicates, running again is safe, but the earlier attempt may still arrive: while there is no
+ * time to run again the call stays unknown.
+ */
+const settleAbsent = async (ctx: RouterContext, call: StoredCall, because: 'fence' | 'dedupe'): Promise<StoredCall> => {
   const { deadline, epoch } = call.value;
-  if (ctx.clock.now() > deadline || epoch >= MAX_EPOCH) return settleFound(ctx, call, errorOutcome('not_applied'));
+  if (ctx.clock.now() > deadline || epoch >= MAX_EPOCH)
+    return because === 'fence' ? settleFound(ctx, call, errorOutcome('not_applied')) : call;
   const change = await changeClaim(ctx, call, (claim) =>
-    claim?.epoch === epoch ? moveClaim(claim, { type: 'rerun' }) : undefined,
+    claim?.epoch === epoch ? moveClaim(claim, { type: 'rerun', because }) : undefined,
   );
   return change.done ? requeue(ctx, call, change.value.epoch) : call;
 };
@@ -67,7 +72,22 @@ export const requeue = async (ctx: RouterContext, call: StoredCall, epoch: numbe
   return queued;
 };
 
-const hasFence = (call: CallRecord): boolean => call.reconcile !== undefined && call.reconcile.fence !== 'none';
+/** Which safety a second run would have, by the contract and by what the probe could make sure of. */
+const safetyOf = (call: CallRecord, fenced: boolean): 'fence' | 'dedupe' | undefined => {
+  const fence = call.reconcile?.fence;
+  if (fence === 'dedupe') return 'dedupe';
+  return fenced && fence !== undefined && fence !== 'none' ? 'fence' : undefined;
+};
+
+const settleReport = async (
+  ctx: RouterContext,
+  call: StoredCall,
+  report: z.infer<typeof ProbeReport>,
+): Promise<StoredCall> => {
+  if (report.answer === 'found') return settleFound(ctx, call, report.receipt);
+  const safety = report.answer === 'absent' ? safetyOf(call.value, report.fence) : undefined;
+  return safety === undefined ? call : settleAbsent(ctx, call, safety);
+};
 
 /** Takes in the answer of a probe. An old answer, to an epoch that is over, changes nothing. */
 export const settleProbe = async (
@@ -80,10 +100,7 @@ export const settleProbe = async (
   const report = ProbeReport.safeParse(result.outcome.data);
   const current = call?.value.state === 'unknown' && call.value.probe?.asked === probe.n;
   if (!call || !report.success || !current) return delivery.ack();
-  let after = call;
-  if (report.data.answer === 'found') after = await settleFound(ctx, call, report.data.receipt);
-  else if (report.data.answer === 'absent' && report.data.fence && hasFence(call.value))
-    after = await settleAbsent(ctx, call);
+  const after = await settleReport(ctx, call, report.data);
   if (after.value.state === 'unknown' || after.value.state === 'queued') return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());
 };

@@ -89,6 +89,11 @@ export const Claim = z.strictObject({
   /** What the holder is about to do, stored with `started`; the probe gets it. */
   intent: z.json().optional(),
   outcome: Outcome.optional(),
+  /**
+   * This epoch runs because the other side deduplicates, not because the one before is over: that one may still take
+   * effect, so an end without an effect proves nothing.
+   */
+  doubt: z.boolean().optional(),
 });
 export type Claim = z.infer<typeof Claim>;
 

@@ -20,10 +20,26 @@ export type ClaimMove =
   | { readonly type: 'orphan' }
   /** A receipt, a probe or a person told. */
   | { readonly type: 'resolve'; readonly outcome: Outcome }
-  /** The probe found nothing and a fence holds (protocol 7): a second run is safe. */
-  | { readonly type: 'rerun' };
+  /**
+   * The probe found nothing, and a second run is safe (protocol 7): either a fence keeps the earlier one from ever
+   * writing, or the other side deduplicates; then the earlier one may still take effect.
+   */
+  | { readonly type: 'rerun'; readonly because: 'fence' | 'dedupe' };
 
 const blank = { sequence: 0, incarnation: '', nonce: '', cancelRequested: false } as const;
+
+const inDoubt = (claim: Claim | undefined) => (claim?.doubt === true ? { doubt: true } : {});
+
+/** Under doubt an end without an effect does not say that nothing happened. */
+const underDoubt = (claim: Claim, outcome: Outcome): Outcome =>
+  claim.doubt === true && outcome.status === 'error' && outcome.sideEffect === 'none'
+    ? {
+        status: 'unknown',
+        summary: `An earlier attempt may still take effect. ${outcome.summary}`.slice(0, 4096),
+        sideEffect: 'possible',
+        trust: 'trusted',
+      }
+    : outcome;
 
 const isUnknown = (claim: Claim): boolean =>
   claim.state === 'orphaned' || (claim.state === 'done' && claim.outcome?.status === 'unknown');
@@ -40,35 +56,44 @@ export const moveClaim = (claim: Claim | undefined, move: ClaimMove): Claim | un
     case 'take': {
       const { epoch, sequence, incarnation, nonce } = move;
       if (!mayTake(claim, epoch)) return undefined;
-      return { state: 'claimed', epoch, sequence, incarnation, nonce, cancelRequested: false };
+      return { state: 'claimed', epoch, sequence, incarnation, nonce, cancelRequested: false, ...inDoubt(claim) };
     }
     case 'start':
       return holds(claim, move.nonce) && claim.state === 'claimed' && !claim.cancelRequested
         ? { ...claim, state: 'started', intent: move.intent as Claim['intent'] }
         : undefined;
     case 'finish':
-      return holds(claim, move.nonce) ? { ...claim, state: 'done', outcome: move.outcome } : undefined;
+      return holds(claim, move.nonce)
+        ? { ...claim, state: 'done', outcome: underDoubt(claim, move.outcome) }
+        : undefined;
     case 'cancel':
       if (claim === undefined) return { ...blank, state: 'cancelled', epoch: move.epoch, reason: move.reason };
       return claim.state === 'released' || claim.state === 'claimed'
-        ? { ...claim, state: 'cancelled', reason: move.reason }
+        ? claim.doubt === true
+          ? { ...claim, state: 'orphaned' }
+          : { ...claim, state: 'cancelled', reason: move.reason }
         : undefined;
     case 'request_cancel':
       return claim?.state === 'started' && !claim.cancelRequested ? { ...claim, cancelRequested: true } : undefined;
     case 'release':
       if (claim === undefined) return { ...blank, state: 'released', epoch: 2 };
       return claim.state === 'claimed' || claim.state === 'released'
-        ? { ...blank, state: 'released', epoch: claim.epoch + 1 }
+        ? { ...blank, ...inDoubt(claim), state: 'released', epoch: claim.epoch + 1 }
         : undefined;
     case 'orphan':
       return claim?.state === 'started' ? { ...claim, state: 'orphaned' } : undefined;
     case 'resolve':
-      return claim !== undefined && isUnknown(claim) && move.outcome.status !== 'unknown'
+      return claim !== undefined && isUnknown(claim) && underDoubt(claim, move.outcome).status !== 'unknown'
         ? { ...claim, state: 'done', outcome: move.outcome }
         : undefined;
     case 'rerun':
       return claim !== undefined && isUnknown(claim)
-        ? { ...blank, state: 'released', epoch: claim.epoch + 1 }
+        ? {
+            ...blank,
+            ...(move.because === 'dedupe' ? { doubt: true } : inDoubt(claim)),
+            state: 'released',
+            epoch: claim.epoch + 1,
+          }
         : undefined;
   }
 };

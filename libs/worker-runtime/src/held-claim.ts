@@ -66,9 +66,10 @@ export class HeldClaim {
       throw new FabricError('cancelled', 'the call was cancelled or taken away before its effect began');
   }
 
-  /** True when the outcome is stored; false when the claim is not this holder's any more. */
-  async finish(outcome: Outcome): Promise<boolean> {
-    return (await this.#move({ type: 'finish', nonce: this.nonce, outcome })).done;
+  /** The outcome as it is stored; undefined when the claim is not this holder's any more. */
+  async finish(outcome: Outcome): Promise<Outcome | undefined> {
+    const change = await this.#move({ type: 'finish', nonce: this.nonce, outcome });
+    return change.done ? change.value.outcome : undefined;
   }
 
   async check(): Promise<ClaimCheck> {

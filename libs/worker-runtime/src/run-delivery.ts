@@ -104,7 +104,7 @@ const runClaimed = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody
   const stored = await held.finish(outcome).finally(() => watch.stop());
   if (!stored) return finishLate(ctx, delivery, body, outcome);
   ctx.faults.at('worker.after-done');
-  await publish(ctx, body, outcome, delivery);
+  await publish(ctx, body, stored, delivery);
 };
 
 /**
