@@ -34,6 +34,14 @@ const textOf = (delivery: Delivery): string => Buffer.from(delivery.data).toStri
 const ids = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}-${n}`);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** How many pulls wait at a consumer, as the server sees it. */
+const waitingPulls = async (priority: Priority): Promise<number> => {
+  const raw = await server.rawUser('provisioner');
+  const { text } = await raw.request(`$JS.API.CONSUMER.INFO.WORK_CLI.${priority}`);
+  await raw.close();
+  return (JSON.parse(text) as { num_waiting: number }).num_waiting;
+};
+
 /** A worker that keeps jobs until they are let go. */
 const holding = async (slots: number) => {
   const bus = await worker();
@@ -254,11 +262,14 @@ describe('work source under a long acknowledge wait', () => {
 
   it('a surplus message goes back at once to a worker that has a place', async () => {
     const one = await holding(1);
+    await waitFor(async () => (await waitingPulls('hi')) === 1 && (await waitingPulls('lo')) === 1);
     await publish('first');
     await waitFor(() => one.held.has('first'));
     await publish('second', 'lo');
+    await waitFor(async () => (await waitingPulls('lo')) === 0);
     const other = await holding(1);
     await waitFor(() => other.held.has('second'));
+    expect(other.held.get('second')?.delivery.deliveryCount).toBe(2);
     expect(one.seen).toEqual(['first']);
     await one.finish('first');
     await other.finish('second');
