@@ -17,6 +17,7 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
         throw error;
       },
     );
+    if (health !== undefined) logger.info('health', { address: health.address });
     let stopping: Promise<void> | undefined;
     const stop = async () => {
       await gateway.stop();

@@ -25,7 +25,8 @@ export class ScriptedRouter {
   away = 0;
   /** The next so many are handled, but the answer is lost. */
   losesAnswers = 0;
-  readonly watched = new Set<string>();
+  /** Where notices go beside the listeners of `ports`. */
+  onSettle: (notice: SettledNotice) => void = () => {};
   readonly #settled = new Set<(notice: SettledNotice) => void>();
   readonly #progress = new Set<{ callId: string; listener: (notice: ProgressNotice) => void }>();
 
@@ -56,6 +57,13 @@ export class ScriptedRouter {
 
   notify(notice: SettledNotice): void {
     for (const listener of this.#settled) listener(notice);
+    this.onSettle(notice);
+  }
+
+  /** Forgets calls and requests, not listeners. */
+  reset(): void {
+    this.calls.clear();
+    this.asked.length = 0;
   }
 
   progress(notice: ProgressNotice): void {
