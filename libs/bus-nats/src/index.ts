@@ -4,6 +4,7 @@ export * from './connect-ledger.ts';
 export * from './connect-worker.ts';
 export * from './nkeys.ts';
 export * from './permissions.ts';
+export type { Difference } from './plan-topology.ts';
 export type { Features } from './probe-features.ts';
 export * from './provisioner.ts';
 export { type Purged, purgeableSlot } from './purge-slot.ts';

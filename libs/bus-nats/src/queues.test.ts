@@ -207,7 +207,7 @@ describe('work', () => {
     await router.leases.create('shard.1', { holder: 'r', beat: 1 });
   });
 
-  it('a full store is unavailable, and reads still work', async () => {
+  it('a full store is unavailable to new records, and those in it can be read and moved on', async () => {
     const task = (n: number): TaskRecord => ({
       taskId: `t-${String(n).padStart(26, '0')}`,
       actor: { tenant: 'acme', user: 'u'.repeat(200), agent: 'a'.repeat(200) },
@@ -219,7 +219,9 @@ describe('work', () => {
       for (let n = 0; n < 200; n += 1) await router.tasks.create(`task.acme.n${n}`, task(n));
     })().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StoreUnavailable);
-    expect(await router.tasks.get('task.acme.n0')).toBeDefined();
+    const stored = await router.tasks.get('task.acme.n0');
+    expect(stored?.value).toEqual(task(0));
+    await router.tasks.update('task.acme.n0', { ...task(0), title: 'shorter' }, stored?.revision ?? 0);
   });
 
   it('refuses a subject of another kind', async () => {
