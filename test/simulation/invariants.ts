@@ -45,7 +45,8 @@ export class Violations {
     if (cluster.hasResult(callId, epoch) || cluster.dead.has(sequence)) return;
     const claim = cluster.claimOf(callId);
     const call = cluster.callOf(callId);
-    if (call && isFinal(call.state)) return;
+    // An unknown call is settled from its claim, whatever becomes of the message.
+    if (call && isAnswered(call.state)) return;
     const elsewhere =
       claim !== undefined &&
       (claim.epoch > epoch ||

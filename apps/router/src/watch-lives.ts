@@ -3,6 +3,9 @@ import type { Clock, Logger, Pace } from '@toolfabric/kernel';
 import { changeRecord, lifeKey, lifePrefix } from '@toolfabric/ledger';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 
+/** How long a pool without a living worker is still routed to, in milliseconds. */
+const RECENTLY_MS = 60_000;
+
 interface Sighting {
   readonly revision: number;
   /** On the monotonic clock of this observer. */
@@ -25,7 +28,7 @@ export class LifeWatch {
   readonly #deps: LifeWatchDeps;
   readonly #kind: string;
   #seen = new Map<string, Sighting>();
-  #alive: readonly LifeSign[] = [];
+  readonly #lastAlive = new Map<string, { life: LifeSign; at: number }>();
   readonly #dead = new Set<string>();
 
   constructor(deps: LifeWatchDeps, kind: string) {
@@ -33,9 +36,13 @@ export class LifeWatch {
     this.#kind = kind;
   }
 
-  /** Workers that lived when this observer looked last. */
-  get alive(): readonly LifeSign[] {
-    return this.#alive;
+  /**
+   * Workers that lived a moment ago. The queue is durable: a pool whose workers are just being replaced still takes
+   * calls, and one that nobody has served for a while does not.
+   */
+  get recent(): readonly LifeSign[] {
+    const since = this.#deps.clock.monotonic() - RECENTLY_MS;
+    return [...this.#lastAlive.values()].filter(({ at }) => at >= since).map(({ life }) => life);
   }
 
   /** One look at every life sign. When it fails, standing still proves nothing any more: observation begins anew. */
@@ -49,7 +56,10 @@ export class LifeWatch {
       ) as Versioned<LifeSign>[];
       const stale = present.filter((life) => this.#isStale(life));
       await Promise.all(stale.map((life) => this.#declareDead(life)));
-      this.#alive = present.map((life) => life.value).filter((life) => !this.#dead.has(life.incarnation));
+      const at = this.#deps.clock.monotonic();
+      for (const { value } of present)
+        if (!this.#dead.has(value.incarnation)) this.#lastAlive.set(value.incarnation, { life: value, at });
+      this.#forget(at - RECENTLY_MS);
     } catch (thrown) {
       this.#seen = new Map();
       this.#deps.log.warn('lives.not_seen', {
@@ -69,6 +79,10 @@ export class LifeWatch {
     const dead = life?.value.state !== 'alive';
     if (dead) this.#dead.add(incarnation);
     return dead;
+  }
+
+  #forget(before: number): void {
+    for (const [incarnation, { at }] of this.#lastAlive) if (at < before) this.#lastAlive.delete(incarnation);
   }
 
   #isStale(life: Versioned<LifeSign>): boolean {

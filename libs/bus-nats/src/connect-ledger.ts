@@ -32,7 +32,7 @@ export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
 
 const createFront = (link: BusLink): RouterFront => ({
   serve(handler) {
-    link.subscribe(
+    const subscription = link.subscribe(
       `${RPC_PREFIX}*`,
       (message) => {
         const { reply } = message;
@@ -42,6 +42,7 @@ const createFront = (link: BusLink): RouterFront => ({
       },
       RPC_QUEUE,
     );
+    return () => subscription.unsubscribe();
   },
   settled(notice) {
     link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));

@@ -19,7 +19,7 @@ export interface GatewayPorts {
 
 /** The router's front on the bus. */
 export interface RouterFront {
-  /** Answers requests until the bus closes; the handler never throws. */
-  serve(handler: (verb: string, body: string) => Promise<string>): void;
+  /** Answers requests until the bus closes or the returned function is called; the handler never throws. */
+  serve(handler: (verb: string, body: string) => Promise<string>): () => void;
   settled(notice: SettledNotice): void;
 }

@@ -1,0 +1,126 @@
+import { renderTemplate } from '@toolfabric/catalogue';
+import {
+  type CallRecord,
+  type CallRequest,
+  type DecisionSummary,
+  effectOf,
+  MAX_ARGUMENT_BYTES,
+  MAX_DEPTH,
+  type RegistryRecord,
+  type TaskRecord,
+} from '@toolfabric/contract';
+import { checkTaskScope } from '@toolfabric/governance';
+import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
+import { operationKeyOf, taskKey } from '@toolfabric/ledger';
+import type { PolicyAnswer } from '@toolfabric/ports';
+import { chooseExecution, resolveTool } from '@toolfabric/routing';
+import type { RouterServices } from './router-services.ts';
+
+/** A call without a deadline of its own may wait in the queue for so long before its execution, in milliseconds. */
+const DEFAULT_QUEUE_MS = 60_000;
+
+type Args = Record<string, CallRecord['args'][string]>;
+
+/** Size and depth before anything walks through the arguments. */
+const checkShape = (args: unknown): { args: Args; canonical: string } => {
+  if (depthOf(args, MAX_DEPTH) > MAX_DEPTH)
+    throw new FabricError('too_deep', `the arguments are nested more than ${MAX_DEPTH} levels deep`);
+  if (args === null || typeof args !== 'object' || Array.isArray(args))
+    throw new FabricError('invalid_arguments', 'the arguments must be a JSON object', {
+      fields: [{ field: '', expected: 'an object', got: Array.isArray(args) ? 'an array' : String(typeof args) }],
+    });
+  const canonical = canonicalJson(args);
+  const size = Buffer.byteLength(canonical);
+  if (size > MAX_ARGUMENT_BYTES)
+    throw new FabricError('too_large', `the arguments take ${size} bytes; at most ${MAX_ARGUMENT_BYTES} are accepted`);
+  return { args: args as Args, canonical };
+};
+
+const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args): void => {
+  const fields = services.registry.inputCheck(tool)(args);
+  if (fields.length === 0) return;
+  const first = fields.map(({ field, expected }) => `${field || 'the arguments'}: ${expected}`).slice(0, 3);
+  throw new FabricError('invalid_arguments', `the arguments do not fit the tool: ${first.join('; ')}`, { fields });
+};
+
+const decide = (services: RouterServices, request: CallRequest, task: TaskRecord, tool: RegistryRecord, args: Args) => {
+  const answer = services.policy.decide({ actor: request.actor, task, tool, args });
+  if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
+  return answer;
+};
+
+/** The business identity of a write: from the contract's template, else from the caller. */
+const operationOf = (request: CallRequest, { contract }: RegistryRecord, args: Args): string | undefined => {
+  const { governance, capability } = contract;
+  if (effectOf(governance.risk) === 'none') return undefined;
+  const template = governance.operation_key;
+  const key = template === undefined ? request.operationKey : renderTemplate(template, args);
+  if (key === undefined) return undefined;
+  const account = `${request.actor.tenant}/${request.actor.user}`;
+  return operationKeyOf(governance.effect_scope ?? capability.intent, account, key);
+};
+
+const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRecord['state'] =>
+  answer.verdict === 'needs_approval' ? 'awaiting_approval' : operation === undefined ? 'queued' : 'accepted';
+
+const deadlineOf = (request: CallRequest, decision: DecisionSummary, now: number): number =>
+  now + (request.deadlineMs ?? decision.limits.timeoutMs + DEFAULT_QUEUE_MS);
+
+const liveExecutors = (services: RouterServices) =>
+  new Map([...services.lives].map(([kind, watch]) => [kind, watch.recent]));
+
+/**
+ * The checks of design §3, row 2, in order: shape, task scope, resolve, schema, policy, execution. Each is a pure
+ * function over what was read; the first refusal is thrown as a typed error. What comes out is the record to accept.
+ */
+export const checkCall = async (
+  services: RouterServices,
+  request: CallRequest,
+  callId: string,
+): Promise<CallRecord> => {
+  const { ctx, registry, policy } = services;
+  const { actor } = request;
+  const now = ctx.clock.now();
+  const { args, canonical } = checkShape(request.args);
+  const task = checkTaskScope((await ctx.ports.tasks.get(taskKey(actor.tenant, request.taskId)))?.value, actor);
+  const visible = (record: RegistryRecord) => policy.couldAllow(actor, record);
+  const tool = resolveTool(registry.index, request.tool, { visible });
+  checkSchema(services, tool, args);
+  const answer = decide(services, request, task, tool, args);
+  const { contract, digest } = tool;
+  const { decision } = answer;
+  const { governance } = contract;
+  const liveKinds = liveExecutors(services);
+  const { tenancy } = services;
+  const route = chooseExecution({ contract, liveKinds, inputTrust: 'trusted', tenancy, priority: request.priority });
+  const operation = operationOf(request, tool, args);
+  const argsHash = sha256Hex(canonical);
+  return {
+    callId,
+    actor,
+    taskId: request.taskId,
+    tool: { name: contract.name, version: contract.version, digest },
+    handler: contract.execution.handler,
+    kind: route.kind,
+    priority: route.priority,
+    effect: effectOf(governance.risk),
+    claim: governance.claimless ? 'none' : 'required',
+    rerunnable: governance.idempotent,
+    args,
+    argsHash,
+    ...(task.workspace === undefined ? {} : { workspace: task.workspace }),
+    decision,
+    ...(operation === undefined ? {} : { operation }),
+    ...(answer.verdict === 'needs_approval' ? { approvalId: sha256Hex(`approval\n${callId}`).slice(0, 32) } : {}),
+    ...(governance.reconcile === undefined
+      ? {}
+      : { reconcile: { fence: governance.reconcile.fence, windowMs: governance.reconcile.window_ms } }),
+    state: firstState(answer, operation),
+    epoch: 1,
+    createdAt: now,
+    deadline: deadlineOf(request, decision, now),
+    ...(request.turn === undefined ? {} : { turn: request.turn }),
+    ...(request.modelCallId === undefined ? {} : { modelCallId: request.modelCallId }),
+    ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
+  };
+};

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import type { BusConfig } from '@toolfabric/bus-nats';
+import { DEFAULT_RISK_POLICY, parseRiskPolicy, type RiskPolicyInput } from '@toolfabric/governance';
+import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
+import { z } from 'zod';
+
+export interface RouterConfig {
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly signing: { readonly kid: string; readonly privateKey: string };
+  /** The pools that this installation has. */
+  readonly kinds: readonly string[];
+  readonly policy: RiskPolicyInput;
+  readonly tenancy: 'single' | 'shared';
+  readonly pace: Pace;
+  readonly faults: Faults;
+  /** No health port when left out. */
+  readonly healthPort?: number;
+}
+
+const Environment = z.object({
+  TOOLFABRIC_NATS_URL: z.string().min(1),
+  TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_SIGNING_KEY_FILE: z.string().min(1),
+  TOOLFABRIC_SIGNING_KID: z.string().min(1),
+  TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
+  TOOLFABRIC_POLICY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
+  TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
+  TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
+  TOOLFABRIC_FAULTS: z.string().default(''),
+  TOOLFABRIC_HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+});
+
+const policyFrom = (file: string | undefined): RiskPolicyInput =>
+  file === undefined ? DEFAULT_RISK_POLICY : parseRiskPolicy(JSON.parse(readFileSync(file, 'utf8')));
+
+/** Throws with the names of the variables that are missing or wrong. Reads the key files and the policy file. */
+export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): RouterConfig => {
+  const read = Environment.safeParse(env);
+  if (!read.success) throw new Error(z.prettifyError(read.error));
+  const values = read.data;
+  return {
+    bus: {
+      servers: values.TOOLFABRIC_NATS_URL.split(','),
+      nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+    },
+    signing: {
+      kid: values.TOOLFABRIC_SIGNING_KID,
+      privateKey: readFileSync(values.TOOLFABRIC_SIGNING_KEY_FILE, 'utf8'),
+    },
+    kinds: values.TOOLFABRIC_KINDS.split(','),
+    policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
+    tenancy: values.TOOLFABRIC_TENANCY,
+    pace: PACES[values.TOOLFABRIC_PACE],
+    faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
+    ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
+  };
+};

@@ -1,0 +1,73 @@
+import type { ApprovalRecord, CallRecord, CallRequest, CallView } from '@toolfabric/contract';
+import { isSameActor } from '@toolfabric/governance';
+import { callIdFor, FabricError } from '@toolfabric/kernel';
+import { approvalKey, createRecord } from '@toolfabric/ledger';
+import { readCall } from './change-call.ts';
+import { checkCall } from './check-call.ts';
+import type { RouterServices } from './router-services.ts';
+import { startCall } from './start-call.ts';
+import { viewCall, viewRefusal } from './view-call.ts';
+
+/** How long a person may take, in milliseconds. */
+const APPROVAL_LIFE_MS = 3_600_000;
+
+/** Stored before the call is accepted, so that a waiting call always has something to be decided. */
+const askForApproval = async (services: RouterServices, call: CallRecord): Promise<void> => {
+  const { ctx } = services;
+  if (call.approvalId === undefined) return;
+  const approval: ApprovalRecord = {
+    approvalId: call.approvalId,
+    actor: call.actor,
+    toolDigest: call.tool.digest,
+    argsHash: call.argsHash,
+    policyVersion: call.decision.policyVersion,
+    state: 'pending',
+    callId: call.callId,
+    expiresAt: ctx.clock.now() + APPROVAL_LIFE_MS,
+  };
+  await createRecord(ctx.ports.approvals, approvalKey(call.actor.tenant, call.approvalId), approval, {
+    clock: ctx.clock,
+  });
+};
+
+/** These refusals say nothing about the request itself: the caller sends it again as it is. */
+const isOutage = (error: FabricError): boolean => error.type === 'unavailable' || error.type === 'internal';
+
+const refuse = (services: RouterServices, request: CallRequest, callId: string, error: FabricError): CallView => {
+  const { ctx } = services;
+  const now = ctx.clock.now();
+  const [name = '', version = ''] = request.tool.split('@');
+  ctx.ports.events.emit({
+    id: `${callId}:refused:${now}`,
+    type: 'call.refused',
+    service: 'router',
+    tenant: request.actor.tenant,
+    at: now,
+    callId,
+    attributes: { error: error.type },
+  });
+  return viewRefusal({ callId, taskId: request.taskId, tool: { name, version } }, error, now);
+};
+
+/**
+ * Design §3, row 2. A request that was accepted before gets its call, even when the checks would refuse it by now:
+ * the answer to a retry is the call, not a second opinion.
+ */
+export const handleCall = async (services: RouterServices, request: CallRequest): Promise<CallView> => {
+  const { ctx } = services;
+  const now = ctx.clock.now();
+  let callId = '';
+  try {
+    callId = callIdFor(request.actor, request.requestKey, now);
+    const record = await checkCall(services, request, callId);
+    await askForApproval(services, record);
+    const call = await startCall(ctx, record);
+    return viewCall(call.value, now);
+  } catch (thrown) {
+    if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;
+    const earlier =
+      callId === '' || thrown.type === 'conflict' ? undefined : await readCall(ctx, request.actor.tenant, callId);
+    if (earlier && isSameActor(earlier.value.actor, request.actor)) return viewCall(earlier.value, now);
+    return refuse(services, request, callId, thrown);
+  }
+};

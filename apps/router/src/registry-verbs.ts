@@ -1,0 +1,107 @@
+import { assertPublishable, draftOf, modelView, moveLifeCycle, parseContract } from '@toolfabric/catalogue';
+import type { Actor, LifeCycle, RegistryRecord, RpcReply, ToolSummary } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { changeRecord, toolKey } from '@toolfabric/ledger';
+import { resolveTool } from '@toolfabric/routing';
+import type { RouterServices } from './router-services.ts';
+
+/** The right that moves contracts through their life cycle. */
+const PUBLISH_RIGHT = 'registry:publish';
+
+const summaryOf = ({ contract, state, digest, modelDigest }: RegistryRecord): ToolSummary => ({
+  name: contract.name,
+  version: contract.version,
+  state,
+  description: contract.capability.description,
+  risk: contract.governance.risk,
+  digest,
+  modelDigest,
+});
+
+const needRight = (rights: readonly string[]): void => {
+  if (!rights.includes(PUBLISH_RIGHT))
+    throw new FabricError('forbidden', `this verb needs a token with the right ${PUBLISH_RIGHT}`);
+};
+
+/** What this actor may ever call: the current version of each tool, or every version and state. */
+export const listTools = (services: RouterServices, actor: Actor, allStates: boolean): RpcReply<'listTools'> => {
+  const { registry, policy } = services;
+  const visible = registry.records.filter((record) => !record.contract.internal && policy.couldAllow(actor, record));
+  const current = visible.filter(
+    (record) => registry.index.tools.get(record.contract.name)?.current?.contract.version === record.contract.version,
+  );
+  const tools = (allStates ? visible : current).map(summaryOf);
+  tools.sort((a, b) => (a.name === b.name ? (a.version < b.version ? -1 : 1) : a.name < b.name ? -1 : 1));
+  return { tools, catalogueDigest: registry.catalogueDigest };
+};
+
+export const describeTool = (services: RouterServices, actor: Actor, tool: string): RpcReply<'describeTool'> => {
+  const visible = (record: RegistryRecord) => services.policy.couldAllow(actor, record);
+  const record = resolveTool(services.registry.index, tool, { visible });
+  if (!visible(record)) throw new FabricError('unknown_tool', 'no tool of this name can be called by this actor');
+  return { summary: summaryOf(record), model: modelView(record.contract) };
+};
+
+const emit = (services: RouterServices, actor: Actor, record: RegistryRecord): void => {
+  const { ctx } = services;
+  const { name, version } = record.contract;
+  ctx.ports.events.emit({
+    id: `tool:${record.digest}:${record.state}`,
+    type: 'tool.life_cycle',
+    service: 'router',
+    tenant: actor.tenant,
+    at: ctx.clock.now(),
+    attributes: { name, version, state: record.state, digest: record.digest, user: actor.user },
+  });
+};
+
+/** Stores a draft. A draft may be replaced; what was published once may not. */
+export const putDraft = async (
+  services: RouterServices,
+  actor: Actor,
+  rights: readonly string[],
+  contract: unknown,
+): Promise<ToolSummary> => {
+  needRight(rights);
+  const draft = draftOf(parseContract(contract));
+  const { ctx, registry } = services;
+  const { name, version } = draft.contract;
+  const change = await changeRecord(
+    ctx.ports.registry,
+    toolKey(name, version),
+    (current) => (current === undefined || current.state === 'draft' ? draft : undefined),
+    { clock: ctx.clock },
+  );
+  if (!change.done && change.current?.value.digest !== draft.digest)
+    throw new FabricError('incompatible_change', `${name}@${version} was published and cannot be changed any more`);
+  await registry.refresh();
+  emit(services, actor, draft);
+  return summaryOf(change.done ? change.value : (change.current?.value ?? draft));
+};
+
+export const moveTool = async (
+  services: RouterServices,
+  actor: Actor,
+  rights: readonly string[],
+  tool: { readonly name: string; readonly version: string },
+  to: LifeCycle,
+): Promise<ToolSummary> => {
+  needRight(rights);
+  const { ctx, registry } = services;
+  await registry.refresh();
+  const change = await changeRecord(
+    ctx.ports.registry,
+    toolKey(tool.name, tool.version),
+    (record) => {
+      if (record === undefined || record.state === to) return undefined;
+      if (to === 'published') assertPublishable(record.contract, registry.records);
+      return moveLifeCycle(record, to, ctx.clock.now());
+    },
+    { clock: ctx.clock },
+  );
+  const record = change.done ? change.value : change.current?.value;
+  if (record === undefined) throw new FabricError('unknown_version', `there is no ${tool.name}@${tool.version}`);
+  await registry.refresh();
+  emit(services, actor, record);
+  return summaryOf(record);
+};

@@ -1,0 +1,14 @@
+import type { PolicyEngine } from '@toolfabric/ports';
+import type { Registry } from './registry.ts';
+import type { RouterContext } from './router-context.ts';
+import type { LifeWatch } from './watch-lives.ts';
+
+/** What the front verbs need beside the procedures: catalogue, policy, and who lives. */
+export interface RouterServices {
+  readonly ctx: RouterContext;
+  readonly registry: Registry;
+  readonly policy: PolicyEngine;
+  readonly lives: ReadonlyMap<string, LifeWatch>;
+  /** Whether the executors serve more than one tenant. */
+  readonly tenancy: 'single' | 'shared';
+}

@@ -1,0 +1,66 @@
+import { RPC, type RpcVerb } from '@toolfabric/contract';
+import { FabricError, toFabricError } from '@toolfabric/kernel';
+import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
+import type { z } from 'zod';
+import { cancelCall, getCall } from './call-verbs.ts';
+import { handleCall } from './handle-call.ts';
+import { describeTool, listTools, moveTool, putDraft } from './registry-verbs.ts';
+import type { RouterServices } from './router-services.ts';
+import { createTask, endTask, getTask } from './task-verbs.ts';
+
+type Request<V extends RpcVerb> = z.output<(typeof RPC)[V]['request']>;
+type Handlers = { [V in RpcVerb]: (services: RouterServices, request: Request<V>) => unknown };
+
+const HANDLERS: Handlers = {
+  call: handleCall,
+  getCall: (services, { actor, callId }) => getCall(services, actor, callId),
+  cancelCall: (services, { actor, callId }) => cancelCall(services, actor, callId),
+  createTask,
+  getTask: (services, { actor, taskId }) => getTask(services, actor, taskId),
+  endTask,
+  listTools: (services, { actor, allStates }) => listTools(services, actor, allStates),
+  describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
+  putDraft: (services, { actor, rights, contract }) => putDraft(services, actor, rights, contract),
+  moveTool: (services, { actor, rights, to, ...tool }) => moveTool(services, actor, rights, tool, to),
+};
+
+const isVerb = (verb: string): verb is RpcVerb => Object.hasOwn(RPC, verb);
+
+const parse = <V extends RpcVerb>(verb: V, body: string): Request<V> => {
+  const parsed = RPC[verb].request.safeParse(JSON.parse(body));
+  if (parsed.success) return parsed.data as Request<V>;
+  const fields = parsed.error.issues
+    .slice(0, 20)
+    .map(({ path, message }) => ({ field: `/${path.join('/')}`, expected: message }));
+  throw new FabricError('invalid_request', 'the request has the wrong shape', { fields });
+};
+
+/** A store that does not answer is an outage: the same request may be sent again. */
+const toError = (thrown: unknown): FabricError => {
+  if (thrown instanceof StoreUnavailable || thrown instanceof QueueFull)
+    return new FabricError('unavailable', 'the bus does not answer at the moment', {
+      retryAfterMs: 500,
+      cause: thrown,
+    });
+  if (thrown instanceof SyntaxError) return new FabricError('invalid_request', 'the request is not JSON');
+  return toFabricError(thrown);
+};
+
+/** Answers one request of a gateway; never throws. */
+export const serveVerb = async (services: RouterServices, verb: string, body: string): Promise<string> => {
+  try {
+    if (!isVerb(verb)) throw new FabricError('invalid_request', 'there is no such verb');
+    const handler = HANDLERS[verb] as (services: RouterServices, request: unknown) => unknown;
+    return JSON.stringify({ ok: await handler(services, parse(verb, body)) });
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (error.type === 'internal') {
+      const cause = error.details.cause;
+      services.ctx.log.error('verb.failed', {
+        verb,
+        cause: cause instanceof Error ? (cause.stack ?? cause.name) : 'thrown',
+      });
+    }
+    return JSON.stringify({ error: error.toToolError() });
+  }
+};

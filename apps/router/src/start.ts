@@ -1,0 +1,114 @@
+import { connectLedger } from '@toolfabric/bus-nats';
+import { loadBuiltinContracts } from '@toolfabric/catalogue';
+import { createRiskPolicy } from '@toolfabric/governance';
+import { createSigner, type Logger, randomId, systemClock } from '@toolfabric/kernel';
+import { type RunningService, startHealth } from '@toolfabric/service-host';
+import type { RouterConfig } from './config.ts';
+import { ShardHolder } from './hold-shards.ts';
+import { RecentCalls } from './recent-calls.ts';
+import { Registry } from './registry.ts';
+import type { RouterContext } from './router-context.ts';
+import type { RouterServices } from './router-services.ts';
+import { serveVerb } from './serve-verbs.ts';
+import { settleDelivery } from './settle-call.ts';
+import { sweepShard } from './sweep-open.ts';
+import { viewCall } from './view-call.ts';
+import { LifeWatch } from './watch-lives.ts';
+
+/** Calls in flight whose last write this router remembers. */
+const RECENT_CALLS = 10_000;
+/** Results of one kind that this router settles at once. */
+const SETTLING_AT_ONCE = 64;
+
+/** Runs `step` again and again until the signal; a step that fails is logged and tried at the next turn. */
+const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSignal, step: () => Promise<void>) => {
+  while (!stop.aborted) {
+    await step().catch((thrown) =>
+      log.warn('loop.failed', { loop: name, cause: thrown instanceof Error ? thrown.name : 'thrown' }),
+    );
+    await systemClock.sleep(everyMs, stop);
+  }
+};
+
+const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLedger>>, log: Logger): RouterServices => {
+  const clock = systemClock;
+  const base = { ports: bus, clock, pace: config.pace, log };
+  const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
+  const ctx: RouterContext = {
+    ...base,
+    incarnation: `router-${randomId()}`,
+    signer: createSigner(config.signing.kid, config.signing.privateKey),
+    faults: config.faults,
+    recent: new RecentCalls(RECENT_CALLS),
+    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call, clock.now()) }),
+    isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
+  };
+  const registry = new Registry(bus.registry, clock, log);
+  return { ctx, registry, policy: createRiskPolicy(config.policy), lives, tenancy: config.tenancy };
+};
+
+/**
+ * Start order: connection, catalogue, one look at the life signs, result feeds, sweeps, and only then requests.
+ * Stop order: no new requests, sweeps and feeds end what they have begun, leases are given up, the connection closes.
+ */
+export const start = async (config: RouterConfig, log: Logger): Promise<RunningService> => {
+  const bus = await connectLedger({ ...config.bus, name: 'router' });
+  const services = compile(config, bus, log);
+  const { ctx, registry, lives } = services;
+  const { pace } = config;
+  const stop = new AbortController();
+  const shards = new ShardHolder(ctx);
+  try {
+    await registry.seed(loadBuiltinContracts());
+    await registry.refresh();
+    await Promise.all([...lives.values()].map((watch) => watch.look()));
+  } catch (thrown) {
+    await bus.close();
+    throw thrown;
+  }
+  const feeds = config.kinds.map((kind) =>
+    bus.resultFeed(kind).run(SETTLING_AT_ONCE, (delivery) => settleDelivery(ctx, delivery), stop.signal),
+  );
+  const loops = [
+    loop(log, 'lives', pace.lifeBeatMs, stop.signal, async () => {
+      for (const watch of lives.values()) await watch.look();
+    }),
+    loop(log, 'leases', pace.leaseBeatMs, stop.signal, () => shards.renew()),
+    loop(log, 'sweep', pace.sweepEveryMs, stop.signal, async () => {
+      for (const shard of shards.held) await sweepShard(ctx, shard);
+    }),
+    loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
+  ];
+  let serving = 0;
+  const stopServing = bus.serve(async (verb, body) => {
+    serving += 1;
+    try {
+      return await serveVerb(services, verb, body);
+    } finally {
+      serving -= 1;
+    }
+  });
+  const health =
+    config.healthPort === undefined ? undefined : await startHealth(config.healthPort, () => bus.isConnected());
+  const idle = async () => {
+    const until = performance.now() + pace.drainMs;
+    while (serving > 0 && performance.now() < until) await systemClock.sleep(10);
+  };
+  let stopping: Promise<void> | undefined;
+  const shutDown = async () => {
+    stopServing();
+    await idle();
+    stop.abort();
+    await Promise.all([...feeds, ...loops]);
+    await shards.giveUp();
+    await bus.close();
+    await health?.stop();
+  };
+  return {
+    name: 'router',
+    stop: () => (stopping ??= shutDown()),
+    failed: bus.closed.then((reason) =>
+      stopping === undefined ? `the bus is gone: ${reason}` : new Promise(() => {}),
+    ),
+  };
+};
