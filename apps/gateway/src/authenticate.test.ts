@@ -114,6 +114,17 @@ describe('no token, no call', () => {
   });
 });
 
+it('RS-4: a caller whose token is taken back while it waits is not told the result', async () => {
+  const answer = open.connect(open.alice).call({ taskId: TASK, tool: 'a.b', args: {} });
+  answer.catch(() => {});
+  await until(() => router.calls.size === 1, 'a call');
+  open.entries.shift();
+  open.writeTokens();
+  await until(() => log.includes('tokens_read'), 'reading the file again');
+  router.settle([...router.calls.keys()][0] ?? '');
+  await expect(answer).rejects.toMatchObject({ type: 'unauthenticated' });
+});
+
 describe('the tokens file', () => {
   it('is read again when it changes: a new token works, one that was taken out does not', async () => {
     const carol = open.issue({ id: 'carol', tenant: 'acme', user: 'carol', agent: 'coder' });

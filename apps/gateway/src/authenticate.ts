@@ -14,15 +14,16 @@ export interface Identity {
 
 const BEARER = /^bearer ([\x21-\x7e]{1,256})$/i;
 
+export const unauthenticated = (): FabricError =>
+  new FabricError('unauthenticated', 'no valid bearer token came with the request');
+
 /** Throws `unauthenticated`, whatever is wrong with the token, and says nothing more. */
 export const authenticate = (metadata: Metadata, book: TokenBook, now: () => number): Identity => {
   const values = metadata.get('authorization');
   const token = values.length === 1 ? BEARER.exec(String(values[0]))?.[1] : undefined;
   const hash = token === undefined ? undefined : hashOf(token);
   const entry = hash && book.find(hash, now());
-  if (hash === undefined || entry === undefined) {
-    throw new FabricError('unauthenticated', 'no valid bearer token came with the request');
-  }
+  if (hash === undefined || entry === undefined) throw unauthenticated();
   const { id, tenant, user, agent, rights } = entry;
   return {
     tokenId: id,

@@ -1,10 +1,11 @@
 /**
  * What every request passes before its verb runs: D1 not stopping, D2 a valid token, D3 a place for that token,
- * D4 a message that can be read. And what every failure passes: one table of status codes.
+ * D4 a message that can be read. What every answer passes: D5 the token is still valid, since a request may have
+ * waited for minutes. What every failure passes: one table of status codes.
  */
 import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from '@grpc/grpc-js';
 import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
-import { authenticate } from './authenticate.ts';
+import { authenticate, unauthenticated } from './authenticate.ts';
 import { toServiceError } from './grpc-status.ts';
 import { isUnreadable } from './readable-requests.ts';
 import type { RequestContext } from './request-context.ts';
@@ -69,7 +70,9 @@ export class FrontDoor {
     const leave = requests.enter(identity.tokenId); // D3
     try {
       if (isUnreadable(request)) throw new FabricError('invalid_request', 'the message cannot be read'); // D4
-      return await verb(contextOf(call, identity, clock));
+      const answer = await verb(contextOf(call, identity, clock));
+      if (!identity.isCurrent()) throw unauthenticated(); // D5
+      return answer;
     } finally {
       leave();
     }

@@ -3,6 +3,7 @@ import { ANSWERED, type CallView, type VisibleState } from '@toolfabric/contract
 import { FabricError } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import type { WatchCallResponse } from '@toolfabric/proto';
+import { unauthenticated } from './authenticate.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { RequestContext } from './request-context.ts';
 import { WatchFeed } from './watch-feed.ts';
@@ -51,7 +52,7 @@ export const watchCall = async (
 const tellChanges = (feed: WatchFeed, isCurrent: () => boolean): ((view: CallView) => void) => {
   let told: VisibleState | undefined;
   return (view) => {
-    if (!isCurrent()) return feed.end(new FabricError('unauthenticated', 'the token is no longer valid'));
+    if (!isCurrent()) return feed.end(unauthenticated());
     if (view.state === told || (told !== undefined && ANSWERED.has(told))) return;
     told = view.state;
     feed.view(view);
