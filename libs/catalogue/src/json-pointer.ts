@@ -12,6 +12,7 @@ export const readPointer = (value: unknown, pointer: string): unknown => {
   let current = value;
   for (const token of pointerTokens(pointer)) {
     if (typeof current !== 'object' || current === null || !Object.hasOwn(current, token)) return undefined;
+    if (Array.isArray(current) && !/^\d+$/.test(token)) return undefined;
     current = (current as Record<string, unknown>)[token];
   }
   return current;
