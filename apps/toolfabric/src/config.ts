@@ -1,4 +1,6 @@
-import { type ArmedFault, type PaceName, parseFaults } from '@toolfabric/kernel';
+import type { SizesName } from '@toolfabric/bus-nats';
+import { Token } from '@toolfabric/contract';
+import type { PaceName } from '@toolfabric/kernel';
 import { z } from 'zod';
 
 /** What the environment says; a flag of the same name wins over it. */
@@ -10,7 +12,16 @@ export interface Config {
   readonly token: string | undefined;
   readonly pace: PaceName;
   readonly isTest: boolean;
-  readonly faults: readonly ArmedFault[];
+  /** Passed on to the services of `up`, which refuse it outside tests. */
+  readonly faults: string;
+  /** For a provisioner that runs by itself; `up` has its own. */
+  readonly provision: {
+    readonly servers: string | undefined;
+    readonly nkeySeedFile: string | undefined;
+    /** Names of the pools. */
+    readonly kinds: readonly string[];
+    readonly sizes: SizesName;
+  };
 }
 
 const Environment = z.object({
@@ -21,6 +32,10 @@ const Environment = z.object({
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
+  TOOLFABRIC_NATS_URL: z.string().min(1).optional(),
+  TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_KINDS: z.string().default('cli'),
+  TOOLFABRIC_SIZES: z.enum(['laptop', 'cluster']).default('cluster'),
 });
 
 /** The only reader of the environment here. Throws when a variable has a value that it cannot have. */
@@ -33,6 +48,12 @@ export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => {
     token: parsed.TOOLFABRIC_TOKEN,
     pace: parsed.TOOLFABRIC_PACE,
     isTest: parsed.TOOLFABRIC_TEST === '1',
-    faults: parseFaults(parsed.TOOLFABRIC_FAULTS),
+    faults: parsed.TOOLFABRIC_FAULTS,
+    provision: {
+      servers: parsed.TOOLFABRIC_NATS_URL,
+      nkeySeedFile: parsed.TOOLFABRIC_NKEY_SEED_FILE,
+      kinds: z.array(Token).min(1).parse(parsed.TOOLFABRIC_KINDS.split(',')),
+      sizes: parsed.TOOLFABRIC_SIZES,
+    },
   };
 };

@@ -1,61 +1,65 @@
+import { delimiter } from 'node:path';
 import type { Features } from '@toolfabric/bus-nats';
+import { type Capability, probeCapabilities } from '@toolfabric/worker-cli/start';
 import { askProgram, versionIn } from '../programs/ask-program.ts';
-import { findPrograms, PROGRAM_NAMES, PROGRAMS, type ProgramName, type Programs } from '../programs/programs.ts';
+import { findProgram } from '../programs/find-program.ts';
+import { PROGRAM_NAMES, PROGRAMS, type ProgramName } from '../programs/programs.ts';
 import { busWarnings, probeBus } from './probe-bus.ts';
-import { type Finding, probeSandbox } from './probe-sandbox.ts';
 
-export interface ProgramReport {
+export interface ProgramReport extends Capability {
   readonly name: ProgramName;
+  /** False where this system cannot have it. */
   readonly needed: boolean;
   readonly purpose: string;
-  readonly path?: string;
-  readonly version?: string;
 }
 
 export interface Report {
   readonly node: string;
   readonly programs: readonly ProgramReport[];
-  readonly sandbox: Finding;
+  /** A sandbox with all of its name spaces, made and left. */
+  readonly sandbox: Capability;
   readonly bus?: Features;
   readonly warnings: readonly string[];
   /** What does not work on this machine, each with the reason. Empty when all is well. */
   readonly off: readonly string[];
 }
 
-/** Looks at the machine as `up` would find it; starts nothing that stays. */
-export const examine = async (path: string, also?: readonly string[]): Promise<Report> => {
-  const programs = findPrograms(path, also);
-  const [reports, sandbox, bus] = await Promise.all([
-    Promise.all(PROGRAM_NAMES.map((name) => reportOn(name, programs))),
-    probeSandbox(programs),
-    probeBus(programs),
+/** Looks at the machine as `up` would find it, by doing what it needs; starts nothing that stays. */
+export const examine = async (path: string): Promise<Report> => {
+  const server = findProgram('nats-server', path);
+  const [found, nats, bus] = await Promise.all([
+    probeCapabilities(path.split(delimiter)),
+    probeServer(server),
+    probeBus({ 'nats-server': server, setpriv: findProgram('setpriv', path) }),
   ]);
-  const found = 'features' in bus;
+  const programs = PROGRAM_NAMES.map((name): ProgramReport => {
+    const { for: purpose, linuxOnly } = PROGRAMS[name];
+    const needed = !linuxOnly || process.platform === 'linux';
+    return { name, purpose, needed, ...(name === 'nats-server' ? nats : found[name]) };
+  });
+  const works = 'features' in bus;
   return {
     node: process.versions.node,
-    programs: reports,
-    sandbox,
-    ...(found ? { bus: bus.features } : {}),
-    warnings: found ? busWarnings(bus.features) : [],
-    off: [...missing(reports), ...sandboxOff(sandbox), ...(found ? [] : [`the bus: ${bus.why}`])],
+    programs,
+    sandbox: found.namespaces,
+    ...(works ? { bus: bus.features } : {}),
+    warnings: works ? busWarnings(bus.features) : [],
+    off: [...programs.flatMap(programOff), ...sandboxOff(found.namespaces), ...(works ? [] : [`the bus: ${bus.why}`])],
   };
 };
 
-const reportOn = async (name: ProgramName, programs: Programs): Promise<ProgramReport> => {
-  const { for: purpose, linuxOnly } = PROGRAMS[name];
-  const path = programs[name];
-  const base = { name, purpose, needed: !linuxOnly || process.platform === 'linux' };
-  if (path === undefined) return base;
+const probeServer = async (path: string | undefined): Promise<Capability> => {
+  if (path === undefined) return { works: false, reason: 'nats-server is not on the PATH' };
   const version = versionIn((await askProgram(path, ['--version'])).text);
-  return { ...base, path, ...(version === undefined ? {} : { version }) };
+  return version === undefined ? { works: false, path, reason: 'it says no version' } : { works: true, path, version };
 };
 
-const missing = (reports: readonly ProgramReport[]): string[] =>
-  reports
-    .filter(({ path, needed }) => needed && path === undefined)
-    .map(({ name, purpose }) => `${purpose}: ${name} is missing; run scripts/setup, or install it`);
+const programOff = ({ name, needed, works, purpose, reason, path }: ProgramReport): string[] => {
+  if (works || !needed) return [];
+  return [
+    `${purpose}: ${reason ?? `${name} does not work`}${path === undefined ? '; run scripts/setup, or install it' : ''}`,
+  ];
+};
 
-const sandboxOff = (sandbox: Finding): string[] =>
-  sandbox.works
-    ? []
-    : [`every tool that runs a command (workspace.search_code, clones): no sandbox can be made here: ${sandbox.why}`];
+const sandboxOff = ({ works, reason }: Capability): string[] =>
+  works ? [] : [`every tool that runs a command: no sandbox can be made here: ${reason ?? 'the reason is not known'}`];

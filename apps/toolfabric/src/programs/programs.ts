@@ -14,7 +14,7 @@ export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
 
 /** Absolute paths; what is missing has none. */
-export type Programs = Readonly<Partial<Record<ProgramName, string>>>;
+export type Programs = Readonly<Partial<Record<ProgramName, string | undefined>>>;
 
 export const findPrograms = (path: string, also?: readonly string[]): Programs =>
   Object.fromEntries(

@@ -3,7 +3,7 @@ import { type Clock, type Logger, systemClock } from '@toolfabric/kernel';
 import type { RunningService } from '@toolfabric/service-host';
 
 export interface ProvisionOptions {
-  readonly servers: string;
+  readonly servers: string | readonly string[];
   readonly nkeySeed: string;
   readonly topology: Topology;
   readonly logger: Logger;

@@ -6,6 +6,7 @@ import { CLIENT_FILE } from '../cli/connect.ts';
 export const stateFiles = (root: string) => ({
   root,
   lock: join(root, 'up.lock'),
+  log: join(root, 'up.log'),
   client: join(root, CLIENT_FILE),
   keys: join(root, 'keys'),
   signingKey: join(root, 'keys', 'signing.pem'),

@@ -2,23 +2,24 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { JSON_FLAG, type Verb } from '../cli/verb.ts';
 import { examine, type Report } from '../doctor/examine.ts';
 
+const programLine = ({ name, works, path, version, needed }: Report['programs'][number]): string => {
+  const state = works ? (version ?? '?').padEnd(12) : path === undefined ? 'MISSING' : 'BROKEN'.padEnd(12);
+  return `${name.padEnd(12)} ${needed ? `${state}${path ?? ''}` : 'not on this system'}`;
+};
+
+const featureLines = (bus: NonNullable<Report['bus']>): string[] => [
+  'bus, by what the server echoes:',
+  ...Object.entries(bus)
+    .filter(([, value]) => typeof value === 'boolean')
+    .map(([name, value]) => `  ${name.padEnd(22)} ${value ? 'yes' : 'no'}`),
+];
+
 const describe = ({ node, programs, sandbox, bus, warnings, off }: Report): string =>
   [
     `node         ${node}`,
-    ...programs.map(({ name, path, version, needed }) => {
-      const found =
-        path === undefined ? (needed ? 'MISSING' : 'not on this system') : `${version ?? '?'}`.padEnd(12) + path;
-      return `${name.padEnd(12)} ${found}`;
-    }),
-    `sandbox      ${sandbox.works ? 'works: own user, mount, network, process, IPC and host name spaces' : `OFF: ${sandbox.why}`}`,
-    ...(bus
-      ? [
-          'bus, by what the server echoes:',
-          ...Object.entries(bus)
-            .filter(([, value]) => typeof value === 'boolean')
-            .map(([name, value]) => `  ${name.padEnd(22)} ${value ? 'yes' : 'no'}`),
-        ]
-      : []),
+    ...programs.map(programLine),
+    `sandbox      ${sandbox.works ? 'works, with name spaces of its own' : `OFF: ${sandbox.reason ?? ''}`}`,
+    ...(bus ? featureLines(bus) : []),
     ...warnings.map((warning) => `warning: ${warning}`),
     ...off.map((what) => `off: ${what}`),
     ...(off.length === 0 ? ['everything is there'] : []),

@@ -2,12 +2,16 @@ import type { Verb } from '../cli/verb.ts';
 import { call } from './call.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
+import { keys } from './keys.ts';
+import { provision } from './provision.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
+import { up } from './up.ts';
 
 /** The whole command line, in the order of the help. */
 export const VERBS: readonly Verb[] = [
+  up,
   doctor,
   ...TOOL_VERBS,
   call,
@@ -18,4 +22,6 @@ export const VERBS: readonly Verb[] = [
   taskShow,
   taskEnd,
   ...TOKEN_VERBS,
+  keys,
+  provision,
 ];

@@ -55,7 +55,7 @@ const putDraft: Verb = {
   usage: '<file.yaml|file.json|->',
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
-  notes: 'Needs a token with the right catalogue:write.',
+  notes: 'Needs a token with the right registry:publish.',
   run: (context) =>
     withFabric(context, async (fabric) => {
       const { args, output, signal } = context;
@@ -75,7 +75,7 @@ const move = (to: Move, summary: string): Verb => ({
   usage: '<tool>@<version>',
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
-  notes: 'Needs a token with the right catalogue:write.',
+  notes: 'Needs a token with the right registry:publish.',
   run: (context) =>
     withFabric(context, async (fabric: FabricClient) => {
       const [name, version] = exactVersion(context.args.positionals[0] ?? '');

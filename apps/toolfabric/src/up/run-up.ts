@@ -1,0 +1,86 @@
+/**
+ * Everything on one machine, in one process.
+ *
+ * U1 One `up` a state folder.
+ * U2 The bus, its streams, router, worker, gateway start in this order and stop in reverse.
+ * U3 Nothing of it outlives this process.
+ */
+import { type Logger, PACES } from '@toolfabric/kernel';
+import { firstFailure, type RunningService, type Starter, startAll, stopAll, within } from '@toolfabric/service-host';
+import type { ClientFile } from '../cli/connect.ts';
+import type { Config } from '../config.ts';
+import { findPrograms } from '../programs/programs.ts';
+import { openLog } from './open-log.ts';
+import { ensureOwnToken } from './own-token.ts';
+import { gatewayAddress, serviceStarters } from './services.ts';
+import { ensureSigningKeys } from './signing-keys.ts';
+import { startBus, startProvisioned } from './start-bus.ts';
+import { makePrivateDir, stateFiles, writePrivate } from './state-dir.ts';
+import { takeStateLock } from './state-lock.ts';
+
+export interface UpOptions {
+  readonly stateDir: string;
+  readonly port: number;
+  readonly roots: readonly string[];
+  readonly allowRootOwned: boolean;
+  readonly config: Config;
+}
+
+/** How `up` ended by itself, beside the end of `work`. */
+export type UpEnd<T> = { readonly failure: string } | { readonly value: T };
+
+/** Longer than any service drains. */
+const STOP_MS = 40_000;
+
+/** Starts everything, runs `work`, and stops everything again, however `work` ends. Rejects where something does not start. */
+export const runUp = async <T>(options: UpOptions, work: (client: ClientFile) => Promise<T>): Promise<UpEnd<T>> => {
+  const files = stateFiles(options.stateDir);
+  makePrivateDir(files.root);
+  const programs = findPrograms(options.config.path);
+  const lock = await takeStateLock(files.lock, programs.flock); // U1
+  const log = openLog(files.log);
+  try {
+    const running = await startEverything(options, log.loggerFor);
+    try {
+      const client = { address: gatewayAddress(running), token: ensureOwnToken(files) };
+      writePrivate(files.client, `${JSON.stringify(client)}\n`);
+      const failed = firstFailure(running).then((failure) => ({ failure }));
+      return await Promise.race([failed, work(client).then((value) => ({ value }))]);
+    } finally {
+      await stopInTime(running, log.loggerFor('up'));
+    }
+  } finally {
+    log.close();
+    await lock.release();
+  }
+};
+
+const startEverything = async (
+  options: UpOptions,
+  loggerFor: (service: string) => Logger,
+): Promise<readonly RunningService[]> => {
+  const { config, stateDir } = options;
+  const files = stateFiles(stateDir);
+  const pace = PACES[config.pace];
+  const busOptions = { files, programs: findPrograms(config.path), pace, logger: loggerFor('bus') };
+  ensureSigningKeys(files);
+  ensureOwnToken(files);
+  const bus = await startBus(busOptions);
+  const starters: readonly Starter[] = [
+    async () => bus,
+    () => startProvisioned(busOptions, bus),
+    ...serviceStarters({ ...options, ...config, files, bus: bus.address, loggerFor }),
+  ];
+  return startAll(starters); // U2
+};
+
+const stopInTime = async (running: readonly RunningService[], logger: Logger): Promise<void> => {
+  const stopped = await within(
+    stopAll(running).then(
+      () => true,
+      () => false,
+    ),
+    STOP_MS,
+  );
+  if (stopped !== true) logger.error(stopped === undefined ? 'stop_took_too_long' : 'stop_failed');
+};

@@ -1,0 +1,74 @@
+import { delimiter } from 'node:path';
+import type { Logger, PaceName } from '@toolfabric/kernel';
+import type { RunningService, Starter } from '@toolfabric/service-host';
+import { seedFileOf } from './bus-keys.ts';
+import { SIGNING_KID } from './signing-keys.ts';
+import type { StateFiles } from './state-dir.ts';
+
+export interface ServiceOptions {
+  readonly files: StateFiles;
+  /** `host:port` of the bus. */
+  readonly bus: string;
+  readonly pace: PaceName;
+  readonly isTest: boolean;
+  readonly faults: string;
+  /** Folders that tasks may use or clone. */
+  readonly roots: readonly string[];
+  readonly allowRootOwned: boolean;
+  readonly port: number;
+  readonly path: string;
+  loggerFor(service: string): Logger;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What a container of that service would find in its environment. */
+const environmentOf = (options: ServiceOptions, user: string, own: Environment): Environment => ({
+  PATH: options.path,
+  TOOLFABRIC_NATS_URL: `nats://${options.bus}`,
+  TOOLFABRIC_NKEY_SEED_FILE: seedFileOf(options.files.keys, user),
+  TOOLFABRIC_PUBLIC_KEYS_FILE: options.files.publicKeys,
+  TOOLFABRIC_PACE: options.pace,
+  TOOLFABRIC_TEST: options.isTest ? '1' : '0',
+  TOOLFABRIC_FAULTS: options.faults,
+  ...own,
+});
+
+/** The services in the order in which they start: each finds what it asks for already there. */
+export const serviceStarters = (options: ServiceOptions): readonly Starter[] => [
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/router/config'),
+      import('@toolfabric/router/start'),
+    ]);
+    const own = { TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey, TOOLFABRIC_SIGNING_KID: SIGNING_KID };
+    return start(readConfig(environmentOf(options, 'router', own)), options.loggerFor('router'));
+  },
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/worker-cli/config'),
+      import('@toolfabric/worker-cli/start'),
+    ]);
+    const own = {
+      TOOLFABRIC_STATE_DIR: options.files.workspaces,
+      TOOLFABRIC_WORKSPACE_ROOTS: options.roots.join(delimiter),
+      TOOLFABRIC_ALLOW_ROOT_OWNED: options.allowRootOwned ? '1' : '0',
+    };
+    return start(readConfig(environmentOf(options, 'worker-cli', own)), options.loggerFor('worker-cli'));
+  },
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/gateway/config'),
+      import('@toolfabric/gateway/start'),
+    ]);
+    const own = { TOOLFABRIC_TOKENS_FILE: options.files.tokens, TOOLFABRIC_GATEWAY_PORT: String(options.port) };
+    return start(readConfig(environmentOf(options, 'gateway', own)), options.loggerFor('gateway'));
+  },
+];
+
+/** The front door among services that run. */
+export const gatewayAddress = (services: readonly RunningService[]): string => {
+  const address = services.find(({ name }) => name === 'gateway')?.address;
+  if (address === undefined) throw new Error('the gateway says no address');
+  return address;
+};

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Found, type Manifest, readKustomized } from './k8s/manifests.ts';
+import { PodSpec, podFaults, podOf } from './k8s/pod-rules.ts';
+import { schemaFaults } from './k8s/strict-schema.ts';
+
+const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
+const foldersIn = (folder: string): string[] =>
+  readdirSync(path(folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
+/** Folders that are no app, each with the app that runs there, if any. */
+const OTHERS: Readonly<Record<string, string | undefined>> = { nats: undefined, provisioner: 'toolfabric' };
+
+const all = readKustomized(path('k8s/base'));
+const workloads = all.filter(({ manifest }) => podOf(manifest) !== undefined);
+const folderOf = ({ file }: Found): string => file.split('/')[0] ?? '';
+const named = (found: readonly Found[]): [string, Found][] =>
+  found.map((one) => [`${one.file} (${one.manifest.kind} ${one.manifest.metadata.name})`, one]);
+const podSpecOf = ({ manifest }: Found): PodSpec => PodSpec.parse(podOf(manifest)?.spec);
+
+describe('k8s/base', () => {
+  it.each(named(all))('%s holds in strict mode', async (_name, { manifest }) => {
+    expect(await schemaFaults(manifest)).toEqual([]);
+  });
+
+  it('has a folder for every app, and an app for every folder', () => {
+    const apps = foldersIn('apps').filter((app) => existsSync(path(`apps/${app}/src`)));
+    const served = foldersIn('k8s/base').map((folder) => (folder in OTHERS ? OTHERS[folder] : folder));
+    expect(served.filter((app) => app !== undefined).sort()).toEqual(apps.sort());
+  });
+
+  it.each(named(workloads))('%s runs restricted, with probes, resources and an image of its app', (_name, found) => {
+    expect(podFaults(found.manifest)).toEqual([]);
+    const app = folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
+    const images = podSpecOf(found).containers.map(({ image }) => image);
+    expect(images).toEqual([app === undefined ? expect.stringMatching(/^nats:\d/) : `toolfabric/${app}`]);
+  });
+
+  it.each(named(workloads))('%s sets only what its app reads', (_name, found) => {
+    const app = folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
+    if (app === undefined) return;
+    const config = readFileSync(path(`apps/${app}/src/config.ts`), 'utf8');
+    const set = podSpecOf(found).containers.flatMap(({ env }) => env.map(({ name }) => name));
+    expect(set.filter((name) => !config.includes(`${name}:`))).toEqual([]);
+  });
+
+  it.each(named(workloads))('%s stops later than its service gives up', (_name, found) => {
+    // Longer than the grace of the service host, which is 30 s, unless it is a job.
+    const least = found.manifest.kind === 'CronJob' ? 30 : 45;
+    expect(podSpecOf(found).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(least);
+  });
+
+  it('denies all traffic, and opens single ports between named pods only', () => {
+    const Policy = z.looseObject({
+      spec: z.looseObject({
+        podSelector: z.looseObject({}),
+        ingress: z
+          .array(z.looseObject({ from: z.array(z.unknown()).min(1), ports: z.array(z.unknown()).min(1) }))
+          .optional(),
+        egress: z
+          .array(z.looseObject({ to: z.array(z.unknown()).min(1), ports: z.array(z.unknown()).min(1) }))
+          .optional(),
+      }),
+    });
+    const policies = all.filter(({ manifest }) => manifest.kind === 'NetworkPolicy').map(({ manifest }) => manifest);
+    for (const policy of policies) Policy.parse(policy);
+    const deny = policies.find(({ metadata }) => metadata.name === 'default-deny');
+    expect(deny?.['spec']).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  });
+
+  it('lets every app reach the bus, by its own key', () => {
+    for (const found of workloads.filter((one) => folderOf(one) !== 'nats')) {
+      expect(podOf(found.manifest)?.metadata.labels['toolfabric.dev/bus-client']).toBe('true');
+      const keys = podSpecOf(found).volumes.map(({ secret }) => secret?.['secretName']);
+      expect(keys.filter((name) => String(name).startsWith('bus-key-'))).toEqual([`bus-key-${folderOf(found)}`]);
+    }
+  });
+});
+
+describe('a broken manifest is found', () => {
+  const router = workloads.find(({ manifest }) => manifest.metadata.name === 'router')?.manifest as Manifest;
+  /** A copy of the router's deployment with one part changed. */
+  const broken = (change: (container: Record<string, unknown>, pod: Record<string, unknown>) => void): Manifest => {
+    const copy = structuredClone(router);
+    const { template } = copy['spec'] as { template: { spec: { containers: Record<string, unknown>[] } } };
+    change(template.spec.containers[0] ?? {}, template.spec);
+    return copy;
+  };
+
+  it('with a misspelt field', async () => {
+    const manifest = broken((container) => Object.assign(container, { imagePullPolcy: 'Always' }));
+    expect(await schemaFaults(manifest)).toEqual(['/spec/template/spec/containers/0/imagePullPolcy: unknown field']);
+  });
+
+  it('with a wrong type, a missing field, and a kind that does not exist', async () => {
+    const port = broken((container) => Object.assign(container, { ports: [{ containerPort: 'eight' }] }));
+    expect(await schemaFaults(port)).toEqual([expect.stringContaining('/spec/template/spec/containers/0/ports/0')]);
+    expect(await schemaFaults({ ...router, spec: { replicas: 1 } })).toHaveLength(1);
+    expect(await schemaFaults({ ...router, kind: 'Deploymnt' })).toEqual(['there is no Deploymnt in apps/v1']);
+  });
+
+  it.each([
+    ['root', (_: unknown, pod: object) => Object.assign(pod, { securityContext: { runAsUser: 0 } })],
+    ['the network of the node', (_: unknown, pod: object) => Object.assign(pod, { hostNetwork: true })],
+    [
+      'a folder of the node',
+      (_: unknown, pod: object) => Object.assign(pod, { volumes: [{ name: 'x', hostPath: {} }] }),
+    ],
+    ['no limits', (container: object) => Object.assign(container, { resources: {} })],
+    ['no probes', (container: object) => Object.assign(container, { livenessProbe: undefined })],
+    ['privileges', (container: object) => Object.assign(container, { securityContext: { privileged: true } })],
+    ['a writable secret', (container: object) => Object.assign(container, { volumeMounts: [{ name: 'bus-key' }] })],
+  ])('with %s', (_what, change) => {
+    expect(podFaults(broken(change))).not.toEqual([]);
+    expect(podFaults(router)).toEqual([]);
+  });
+});
