@@ -67,7 +67,7 @@ describe('without an answering server', () => {
   });
 
   it('every verb ends as unavailable while the server is stopped in the middle', async () => {
-    server.pause();
+    await server.pause();
     for (const settled of await Promise.allSettled(everyVerb(router))) {
       expect(settled.status).toBe('rejected');
       if (settled.status === 'rejected') expect(settled.reason).toBeInstanceOf(StoreUnavailable);
@@ -78,7 +78,7 @@ describe('without an answering server', () => {
 
   it('a request in flight ends as soon as the connection breaks, not with its timeout', async () => {
     const slow = keep(await connectLedger({ ...server.configFor('router'), requestTimeoutMs: 60_000 }));
-    server.pause();
+    await server.pause();
     const writing = slow.tasks.create('task.acme.d', task);
     writing.catch(() => {});
     await server.kill();
@@ -89,7 +89,7 @@ describe('without an answering server', () => {
   it('a read survives a restart of the server within its time', async () => {
     const patient = keep(await connectLedger({ ...server.configFor('router'), requestTimeoutMs: 20_000 }));
     const revision = await patient.tasks.create('task.acme.e', task);
-    server.pause();
+    await server.pause();
     const reading = patient.tasks.get('task.acme.e');
     await server.kill();
     await server.restart();

@@ -23,7 +23,7 @@ describe('test server', () => {
 
   it('can be stopped in the middle and goes on', async () => {
     const router = await nats.connectAsRouter();
-    nats.pause();
+    await nats.pause();
     const reading = router.leases.get('shard.9');
     nats.resume();
     expect(await reading).toBeUndefined();

@@ -31,8 +31,8 @@ export interface TestNats {
   /** SIGKILL to the server; `restart` brings it back on the same port and store. */
   kill(): Promise<void>;
   restart(): Promise<void>;
-  /** SIGSTOP and SIGCONT. */
-  pause(): void;
+  /** SIGSTOP, resolves when it stands still; and SIGCONT. */
+  pause(): Promise<void>;
   resume(): void;
   /** Closes every connection, ends the server and deletes its store. Safe to call twice. */
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACES, type Pace } from '@toolfabric/kernel';
@@ -11,6 +11,7 @@ import { topologyFor } from '../topology.ts';
 import { freePort } from './free-port.ts';
 import { launchServer, type ServerProcess } from './launch-server.ts';
 import { RawUser } from './raw-user.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface TemporaryServerOptions {
   readonly kinds: readonly string[];
@@ -22,6 +23,14 @@ export interface TemporaryServerOptions {
   /** False leaves the server without streams. */
   readonly provisioned?: boolean;
 }
+
+/** Whether the kernel has stopped the process; where it cannot be read, the signal must do. */
+const isStopped = async (pid: number): Promise<boolean> => {
+  if (process.platform !== 'linux') return true;
+  const tasks = await readdir(`/proc/${pid}/task`);
+  const states = await Promise.all(tasks.map((task) => readFile(`/proc/${pid}/task/${task}/stat`, 'utf8')));
+  return states.every((stat) => /\) [TtZX] /.test(stat));
+};
 
 const HOST = '127.0.0.1';
 
@@ -105,8 +114,11 @@ export class TemporaryServer {
     this.#process = await launchServer({ program: this.#program, configFile, host: HOST, port: this.port });
   }
 
-  pause(): void {
+  /** SIGSTOP; resolves when every thread of it stands still. */
+  async pause(): Promise<void> {
+    const { pid } = this.#running;
     this.#running.kill('SIGSTOP');
+    await waitFor(() => isStopped(pid), { everyMs: 2, what: 'the pause of the bus server' });
   }
 
   resume(): void {
