@@ -12,7 +12,7 @@ export const canonicalJson = (value: unknown): string => {
     if (!Number.isFinite(value)) throw new TypeError('a number that JSON cannot say');
     return JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (Array.isArray(value)) return `[${Array.from(value, (item: unknown) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value === 'object') {
     const entries = Object.entries(value)
       .filter(([, item]) => item !== undefined)

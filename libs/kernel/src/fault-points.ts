@@ -59,5 +59,6 @@ export const parseFaults = (text: string): ArmedFault[] =>
       const [point, action = 'kill', hit = '1'] = part.split(':');
       if (!FAULT_POINTS.includes(point as FaultPoint)) throw new Error(`unknown fault point ${point}`);
       if (action !== 'kill' && action !== 'pause') throw new Error(`unknown fault action ${action}`);
+      if (!/^[1-9]\d{0,8}$/.test(hit)) throw new Error(`a fault is armed for its n-th hit, not for ${hit}`);
       return { point: point as FaultPoint, action, hit: Number(hit) };
     });

@@ -44,10 +44,13 @@ export const createSigner = (kid: string, privateKeyPem: string): Signer => {
   };
 };
 
+/** Throws for a key that is not Ed25519, and for two keys of one name: the second would take the place of the first. */
 export const createVerifier = (entries: readonly PublicKeyEntry[]): Verifier => {
   const keys = new Map<string, { key: KeyObject; roles: ReadonlySet<SigningRole> }>();
   for (const entry of entries) {
     const key = createPublicKey({ key: Buffer.from(entry.publicKey, 'base64'), format: 'der', type: 'spki' });
+    if (key.asymmetricKeyType !== 'ed25519') throw new Error(`the key ${entry.kid} is not Ed25519`);
+    if (keys.has(entry.kid)) throw new Error(`the key ${entry.kid} stands twice in the key file`);
     keys.set(entry.kid, { key, roles: new Set(entry.roles) });
   }
   return {
