@@ -205,6 +205,12 @@ export const ERROR_TABLE = {
     'The path names something else than a regular file.',
     'Use the path of a regular file.',
   ),
+  permission_denied: row(
+    'sandbox',
+    false,
+    'The operating system does not let the user of the workspace do this; nothing was written.',
+    'Use another file, or ask a person to change its owner or its mode.',
+  ),
   binary_file: row('tool', false, 'The file is not text.', 'Use a tool that is made for this type of file.'),
   invalid_pattern: row(
     'tool',

@@ -1,0 +1,93 @@
+import type { Readable } from 'node:stream';
+import { execa } from 'execa';
+import { headOf } from './head-of.ts';
+import { type Settled, settle } from './settle.ts';
+
+/** Who a process runs as. Undefined where the worker is not root: then it runs as the worker itself. */
+export interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface ProcessRequest {
+  /** Absolute. */
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The whole environment: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly user: User | undefined;
+  /** A descriptor of this process that the child gets as its descriptor 3. */
+  readonly descriptor?: number;
+  /** Gets standard output while it comes; `enough` ends the process. Left out, the output is thrown away. */
+  readonly onOutput?: (chunk: Buffer) => 'more' | 'enough';
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type Ending = 'exited' | 'timeout' | 'aborted' | 'enough';
+
+export interface ProcessEnd extends Settled {
+  readonly ending: Ending;
+  /** The first 16 KiB of standard error. */
+  readonly stderr: string;
+}
+
+/** The program could not be started at all: it is missing, or this user may not start it. */
+export class ProcessNotStarted extends Error {
+  override readonly name = 'ProcessNotStarted';
+}
+
+const STDERR_LIMIT = 16 * 1024;
+
+const start = (request: ProcessRequest) =>
+  execa(request.file, [...request.args], {
+    cwd: '/',
+    env: { ...request.env },
+    extendEnv: false,
+    preferLocal: false,
+    shell: false,
+    reject: false,
+    buffer: false,
+    cleanup: true,
+    // The types of execa know small numbers only; it takes any.
+    stdio: ['ignore', 'pipe', 'pipe', ...(request.descriptor === undefined ? [] : [request.descriptor as 3])],
+    ...(request.user === undefined ? {} : { uid: request.user.uid, gid: request.user.gid }),
+  });
+
+/**
+ * Runs one program to its end: no shell, no standard input, no inherited environment. Ended by SIGKILL at the
+ * timeout, at the signal, or when `onOutput` has enough; the caller puts what must not survive that into a PID
+ * namespace. Memory is bounded whatever the program writes. Throws `ProcessNotStarted`.
+ */
+export const runProcess = async (request: ProcessRequest): Promise<ProcessEnd> => {
+  if (request.signal.aborted) return { ending: 'aborted', stderr: '', code: null, outputMayContinue: false };
+  const child = start(request);
+  const result = Promise.resolve(child);
+  if (child.pid === undefined) {
+    const failure = await result;
+    throw new ProcessNotStarted(`${request.file}: ${failure.code ?? 'cannot be started'}`, { cause: failure });
+  }
+  let ending: Ending = 'exited';
+  const end = (why: Ending) => {
+    if (ending !== 'exited') return;
+    ending = why;
+    child.kill('SIGKILL');
+  };
+  const stdout = child.stdout as Readable;
+  const stderr = child.stderr as Readable;
+  const errors = headOf(stderr, STDERR_LIMIT);
+  stdout.on('data', (chunk: Buffer) => {
+    if (ending === 'exited' && request.onOutput?.(chunk) === 'enough') end('enough');
+  });
+  const timer = setTimeout(() => end('timeout'), request.timeoutMs);
+  const abort = () => end('aborted');
+  request.signal.addEventListener('abort', abort, { once: true });
+  try {
+    const settled = await settle(child.nodeChildProcess, [stdout, stderr]);
+    await result;
+    return { ...settled, ending, stderr: errors.text() };
+  } finally {
+    clearTimeout(timer);
+    request.signal.removeEventListener('abort', abort);
+  }
+};

@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { User } from '../process/run-process.ts';
+import { type Bind, programBinds, type SandboxPrograms, type SandboxSpec } from './sandbox-command.ts';
+import { systemMounts } from './system-mounts.ts';
+
+const mayEnter = (stats: { uid: number; gid: number; mode: number }, user: User): boolean => {
+  if (stats.uid === user.uid) return (stats.mode & 0o100) !== 0;
+  return (stats.mode & (stats.gid === user.gid ? 0o010 : 0o001)) !== 0;
+};
+
+/** Whether `user` may pass every directory above `path`. */
+export const canReach = async (path: string, user: User): Promise<boolean> => {
+  for (let parent = dirname(path); ; parent = dirname(parent)) {
+    if (!mayEnter(await stat(parent), user)) return false;
+    if (parent === '/') return true;
+  }
+};
+
+const place = (index: number): string => `/reach/${index}`;
+
+/** The same binds, taken from where `reachCommand` puts their sources. */
+export const reachedBinds = (binds: readonly Bind[]): Bind[] =>
+  binds.map((bind, index) => ({ ...bind, source: place(index) }));
+
+/**
+ * What a root worker puts in front of a sandbox whose user may not pass the directories above a bind (a state
+ * directory below `/root`): a mount namespace that shows those binds at a short path, made by root, and then the drop
+ * to `user` without any way back. Its own PID namespace makes sure that all of it ends when the worker does: the
+ * change of the user would clear a parent-death signal.
+ */
+export const reachCommand = (
+  programs: SandboxPrograms & { readonly setpriv: string },
+  { binds, command }: Pick<SandboxSpec, 'binds' | 'command'>,
+  user: User,
+): string[] => [
+  programs.bwrap,
+  '--unshare-pid',
+  '--die-with-parent',
+  '--new-session',
+  ...systemMounts(),
+  ...programBinds([programs.bwrap, programs.prlimit, programs.timeout, programs.setpriv, command[0]]),
+  // The whole `/proc` of the host: the kernel lets the inner sandbox mount its own only where one is fully visible.
+  '--bind',
+  '/proc',
+  '/proc',
+  '--dev-bind',
+  '/dev',
+  '/dev',
+  '--tmpfs',
+  '/tmp',
+  '--perms',
+  '0755',
+  '--dir',
+  '/reach',
+  ...binds.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, place(index)]),
+  '--',
+  programs.setpriv,
+  `--reuid=${user.uid}`,
+  `--regid=${user.gid}`,
+  '--clear-groups',
+  '--inh-caps=-all',
+  '--bounding-set=-all',
+  '--no-new-privs',
+  '--',
+];

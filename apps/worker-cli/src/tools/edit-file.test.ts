@@ -1,0 +1,331 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { FabricError, type Json, sha256Hex } from '@toolfabric/kernel';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CallOptions,
+  callTool,
+  errorType,
+  type Fixture,
+  isRoot,
+  makeFixture,
+  makeWorkspace,
+} from '../testing/driver-fixture.ts';
+import { putFile } from '../testing/put-file.ts';
+import type { WorkspaceRecord } from '../workspace/workspace-record.ts';
+
+let fixture: Fixture;
+let workspace: WorkspaceRecord;
+beforeAll(async () => {
+  fixture = await makeFixture();
+});
+afterAll(() => fixture.remove());
+beforeEach(async () => {
+  workspace = await makeWorkspace(fixture);
+});
+
+const edit = (args: Record<string, unknown>, options: CallOptions = {}) =>
+  callTool(fixture.driver, 'workspace.edit_file', workspace, args, options);
+const read = (path: string) => readFileSync(join(workspace.root, path), 'utf8');
+const temporaries = () =>
+  readdirSync(workspace.root, { recursive: true }).filter((name) => String(name).includes('toolfabric-tmp'));
+
+describe('workspace.edit_file', () => {
+  it('CL-2: replaces exactly, returns a real diff, both hashes and evidence', async () => {
+    await putFile(workspace, 'src/a.ts', 'one\ntwo\nthree\n');
+    const before = sha256Hex('one\ntwo\nthree\n');
+    const outcome = await edit({ path: 'src/a.ts', old_text: 'two', new_text: '2', expected_sha256: before });
+    expect(read('src/a.ts')).toBe('one\n2\nthree\n');
+    const after = sha256Hex('one\n2\nthree\n');
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      sideEffect: 'confirmed',
+      trust: 'untrusted',
+      origin: `workspace:${workspace.id}`,
+      data: { path: 'src/a.ts', created: false, before_sha256: before, after_sha256: after, replacements: 1 },
+      evidence: [{ kind: 'file', ref: 'src/a.ts', detail: `sha256:${before} to sha256:${after}` }],
+    });
+    const { diff } = outcome.data as { diff: string };
+    expect(diff).toBe('--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n');
+  });
+
+  it('RS-2: the diff is what git makes of the change', async () => {
+    const text = Array.from({ length: 200 }, (_, i) => `line ${i}\n`).join('');
+    const file = await putFile(workspace, 'a.txt', text);
+    const copy = join(fixture.base, `copy-${workspace.id}`);
+    mkdirSync(copy);
+    writeFileSync(join(copy, 'a.txt'), text);
+    const outcome = await edit({
+      path: 'a.txt',
+      old_text: 'line 17',
+      new_text: 'LINE 17',
+      replace_all: true,
+      expected_sha256: sha256Hex(text),
+    });
+    execFileSync('git', ['apply', '--unsafe-paths', `--directory=${copy}`], {
+      cwd: '/',
+      input: (outcome.data as { diff: string }).diff,
+    });
+    expect(readFileSync(join(copy, 'a.txt'), 'utf8')).toBe(readFileSync(file, 'utf8'));
+    expect(outcome.data).toMatchObject({ replacements: 11 });
+  });
+
+  it('RT-5: a stale hash is refused before any effect', async () => {
+    await putFile(workspace, 'a.txt', 'now');
+    let begun = 0;
+    const beginEffect = async () => {
+      begun += 1;
+    };
+    const args = { path: 'a.txt', old_text: 'now', new_text: 'later', expected_sha256: sha256Hex('before') };
+    expect(await errorType(edit(args, { beginEffect }))).toBe('stale_version');
+    expect(begun).toBe(0);
+    expect(read('a.txt')).toBe('now');
+  });
+
+  it('RT-5: a file that changes between the check and the write is not overwritten', async () => {
+    await putFile(workspace, 'a.txt', 'one');
+    const beginEffect = async () => writeFileSync(join(workspace.root, 'a.txt'), 'somebody else');
+    const outcome = await edit(
+      { path: 'a.txt', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one') },
+      { beginEffect },
+    );
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'stale_version' } });
+    expect(read('a.txt')).toBe('somebody else');
+    expect(temporaries()).toEqual([]);
+  });
+
+  it('tells the intent before the first byte: path, and the hashes before and after', async () => {
+    await putFile(workspace, 'a.txt', 'one');
+    let intent: Json = null;
+    const beginEffect = async (given: Json) => {
+      intent = given;
+      expect(read('a.txt')).toBe('one');
+      expect(temporaries()).toEqual([]);
+    };
+    await edit(
+      { path: './a.txt', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one') },
+      { beginEffect },
+    );
+    expect(intent).toMatchObject({ path: 'a.txt', before: sha256Hex('one'), after: sha256Hex('two') });
+  });
+
+  it('L3: when the start of the effect is refused, nothing is written', async () => {
+    await putFile(workspace, 'a.txt', 'one');
+    const beginEffect = async () => {
+      throw new FabricError('cancelled', 'the claim was lost');
+    };
+    const work = edit(
+      { path: 'a.txt', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one') },
+      { beginEffect },
+    );
+    expect(await errorType(work)).toBe('cancelled');
+    expect(read('a.txt')).toBe('one');
+    expect(temporaries()).toEqual([]);
+  });
+
+  it('RE-4: a cancel that comes before the rename leaves the file as it was, and says that nothing happened', async () => {
+    await putFile(workspace, 'a.txt', 'one');
+    const abort = new AbortController();
+    const beginEffect = async () => abort.abort(new FabricError('cancelled', 'the call was cancelled'));
+    const outcome = await edit(
+      { path: 'a.txt', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one') },
+      { beginEffect, signal: abort.signal },
+    );
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'cancelled' } });
+    expect(read('a.txt')).toBe('one');
+    expect(temporaries()).toEqual([]);
+  });
+
+  it('makes a file and its directories, and never over one that exists', async () => {
+    const outcome = await edit({ path: 'docs/new/a.md', old_text: '', new_text: '# A\n', expected_sha256: 'absent' });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      sideEffect: 'confirmed',
+      data: { created: true, before_sha256: 'absent' },
+    });
+    expect((outcome.data as { diff: string }).diff).toContain('--- /dev/null');
+    expect(read('docs/new/a.md')).toBe('# A\n');
+    const again = { path: 'docs/new/a.md', old_text: '', new_text: '# B\n', expected_sha256: 'absent' };
+    expect(await errorType(edit(again))).toBe('stale_version');
+    const raced = await edit(
+      { path: 'docs/raced.md', old_text: '', new_text: 'mine', expected_sha256: 'absent' },
+      { beginEffect: async () => writeFileSync(join(workspace.root, 'docs/raced.md'), 'theirs') },
+    );
+    expect(raced).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'stale_version' } });
+    expect(read('docs/raced.md')).toBe('theirs');
+  });
+
+  it.each([
+    ['text_not_found', { path: 'a.txt', old_text: 'three', new_text: 'x' }],
+    ['text_ambiguous', { path: 'a.txt', old_text: 'o', new_text: 'x' }],
+    ['text_ambiguous', { path: 'a.txt', old_text: '', new_text: 'x' }],
+    ['file_not_found', { path: 'b.txt', old_text: 'one', new_text: 'x' }],
+    ['not_a_file', { path: 'dir', old_text: 'one', new_text: 'x' }],
+    ['not_a_file', { path: '.', old_text: 'one', new_text: 'x' }],
+    ['file_not_found', { path: 'a.txt/b', old_text: 'one', new_text: 'x' }],
+    ['invalid_arguments', { path: 'a.txt', old_text: 'one', new_text: 'one' }],
+    ['invalid_arguments', { path: 'a.txt', old_text: 'one', new_text: 'a\ud800' }],
+    ['invalid_arguments', { path: 'a.txt', old_text: 'one', new_text: 'a\0b' }],
+    ['invalid_arguments', { path: 'new.txt', old_text: 'one', new_text: 'x', expected_sha256: 'absent' }],
+    ['binary_file', { path: 'bin', old_text: 'one', new_text: 'x' }],
+    ['binary_file', { path: 'latin1', old_text: 'one', new_text: 'x' }],
+  ])('%s for %j, and nothing changes', async (type, args) => {
+    await putFile(workspace, 'a.txt', 'one two');
+    await putFile(workspace, 'dir/x', '');
+    await putFile(workspace, 'bin', 'one\0');
+    await putFile(workspace, 'latin1', Buffer.from([0x6f, 0x6e, 0x65, 0xe9]));
+    const contents: Record<string, string> = { bin: 'one\0', 'a.txt': 'one two' };
+    const bytes = args.path === 'latin1' ? Buffer.from([0x6f, 0x6e, 0x65, 0xe9]) : (contents[args.path] ?? 'x');
+    expect(await errorType(edit({ expected_sha256: sha256Hex(bytes), ...args }))).toBe(type);
+    expect(read('a.txt')).toBe('one two');
+    expect(temporaries()).toEqual([]);
+  });
+
+  it.each([
+    '.git/config',
+    '.git/hooks/pre-commit',
+    'sub/.git/config',
+    '.GIT/config',
+    '.Git/x',
+    'git~1/config',
+    '.gi\u200ct/config',
+    '.git./config',
+    '.git',
+    '.ｇit/config',
+    'to-git/config',
+    'to-git/hooks/post-checkout',
+  ])('RT-5: %j is no place to write: it would be code of the repository', async (path) => {
+    await putFile(workspace, '.git/config', '[core]\n');
+    symlinkSync('.git', join(workspace.root, 'to-git'));
+    const make = edit({ path, old_text: '', new_text: '#!/bin/sh\n', expected_sha256: 'absent' });
+    expect(await errorType(make)).toBe('path_outside_workspace');
+    const change = edit({ path, old_text: '[core]', new_text: '[alias]', expected_sha256: sha256Hex('[core]\n') });
+    expect(await errorType(change)).toBe('path_outside_workspace');
+    expect(read('.git/config')).toBe('[core]\n');
+  });
+
+  it('a name that only begins like .git is an ordinary file', async () => {
+    await edit({ path: '.gitignore', old_text: '', new_text: 'dist\n', expected_sha256: 'absent' });
+    await edit({ path: '.github/x.yml', old_text: '', new_text: 'a: 1\n', expected_sha256: 'absent' });
+    expect(read('.gitignore')).toBe('dist\n');
+  });
+
+  it.each(['a\nb', 'a\u202eb.ts', 'zero\u200bwidth', 'src\\a.ts', '.toolfabric-tmp-x'])(
+    'a new file is not called %j',
+    async (path) => {
+      const work = edit({ path, old_text: '', new_text: 'x', expected_sha256: 'absent' });
+      expect(await errorType(work)).toBe('invalid_arguments');
+    },
+  );
+
+  it.each(['-rf', "it's", 'sp ace', '"quoted"', 'ünï', '*'])(
+    'a file called %j is edited like any other',
+    async (path) => {
+      await putFile(workspace, path, 'one\n');
+      const outcome = await edit({ path, old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one\n') });
+      expect(outcome.status).toBe('ok');
+      expect(read(path)).toBe('two\n');
+    },
+  );
+
+  it('keeps mode and owner, and writes through a link to its target', async () => {
+    const file = await putFile(workspace, 'bin/run.sh', 'one\n');
+    chmodSync(file, 0o750);
+    const { uid, gid } = statSync(file);
+    symlinkSync('bin/run.sh', join(workspace.root, 'link'));
+    const outcome = await edit({ path: 'link', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one\n') });
+    expect(outcome.data).toMatchObject({ path: 'bin/run.sh' });
+    const stats = statSync(file);
+    expect([stats.mode & 0o7777, stats.uid, stats.gid]).toEqual([0o750, uid, gid]);
+    expect(existsSync(join(workspace.root, 'link'))).toBe(true);
+  });
+
+  it('a file that its user may not write is left alone', async () => {
+    const file = await putFile(workspace, 'ro.txt', 'one\n');
+    chmodSync(file, 0o444);
+    const args = { path: 'ro.txt', old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one\n') };
+    expect(await errorType(edit(args))).toBe('permission_denied');
+    const directory = join(workspace.root, 'closed');
+    await putFile(workspace, 'closed/a.txt', 'one\n');
+    chmodSync(directory, 0o555);
+    const outcome = await edit({ ...args, path: 'closed/a.txt' });
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'permission_denied' } });
+    chmodSync(directory, 0o755);
+  });
+
+  if (isRoot) {
+    it('CL-6: new files belong to the user of the workspace, and files of root are not touched', async () => {
+      await edit({ path: 'deep/er/new.txt', old_text: '', new_text: 'x', expected_sha256: 'absent' });
+      for (const path of ['deep', 'deep/er', 'deep/er/new.txt']) {
+        expect(statSync(join(workspace.root, path)).uid).toBe(workspace.owner.uid);
+      }
+      const file = join(workspace.root, 'of-root.txt');
+      writeFileSync(file, 'secret\n', { mode: 0o600 });
+      chownSync(file, 0, 0);
+      const args = { path: 'of-root.txt', old_text: 'secret', new_text: 'x', expected_sha256: sha256Hex('secret\n') };
+      expect(await errorType(edit(args))).toBe('permission_denied');
+      const reading = callTool(fixture.driver, 'workspace.read_file', workspace, { path: 'of-root.txt' });
+      expect(await errorType(reading)).toBe('permission_denied');
+    });
+  }
+
+  it('CRLF files stay CRLF, and a file without a final newline stays so', async () => {
+    await putFile(workspace, 'dos.txt', 'a\r\nb\r\nc');
+    const outcome = await edit({
+      path: 'dos.txt',
+      old_text: 'a\nb',
+      new_text: 'a\nx\nb',
+      expected_sha256: sha256Hex('a\r\nb\r\nc'),
+    });
+    expect(read('dos.txt')).toBe('a\r\nx\r\nb\r\nc');
+    expect(outcome.data).toMatchObject({ line_ends: 'crlf' });
+  });
+
+  it('RS-3: a diff over the budget is cut, and says so; the write is confirmed all the same', async () => {
+    const text = Array.from({ length: 3000 }, (_, i) => `word ${i}\n`).join('');
+    await putFile(workspace, 'big.txt', text);
+    const outcome = await edit(
+      { path: 'big.txt', old_text: 'word', new_text: 'term', replace_all: true, expected_sha256: sha256Hex(text) },
+      { outputBytes: 8_000 },
+    );
+    expect(Buffer.byteLength(JSON.stringify(outcome.data))).toBeLessThanOrEqual(8_000);
+    expect(outcome.truncation?.[0]).toMatchObject({ stream: 'diff', unit: 'bytes' });
+    expect(outcome).toMatchObject({ status: 'ok', sideEffect: 'confirmed', data: { replacements: 3000 } });
+    expect(read('big.txt')).toBe(text.replaceAll('word', 'term'));
+  });
+
+  it('a file above the limit is refused', async () => {
+    const text = 'x'.repeat(5 * 1024 * 1024);
+    await putFile(workspace, 'huge.txt', text);
+    const args = { path: 'huge.txt', old_text: 'x', new_text: 'y', expected_sha256: sha256Hex(text) };
+    expect(await errorType(edit(args))).toBe('too_large');
+  });
+
+  it('edits of one workspace follow one another: of two on the same hash, one is stale', async () => {
+    await putFile(workspace, 'a.txt', 'n=0\n');
+    const args = { path: 'a.txt', old_text: 'n=0', expected_sha256: sha256Hex('n=0\n') };
+    const types = await Promise.all([1, 2, 3].map((n) => errorType(edit({ ...args, new_text: `n=${n}` }))));
+    expect(types.toSorted()).toEqual(['none', 'stale_version', 'stale_version']);
+  });
+
+  it('RT-8: without a workspace, or one that is gone, the call ends in workspace_missing', async () => {
+    const args = { path: 'a.txt', old_text: 'a', new_text: 'b', expected_sha256: sha256Hex('a') };
+    const call = (ref: Pick<WorkspaceRecord, 'id' | 'source'> | undefined) =>
+      errorType(callTool(fixture.driver, 'workspace.edit_file', ref, args));
+    expect(await call(undefined)).toBe('workspace_missing');
+    expect(await call({ id: 't-other', source: { type: 'empty' } })).toBe('workspace_missing');
+    expect(await call({ id: '../../etc', source: { type: 'empty' } })).toBe('workspace_missing');
+    expect(await call({ ...workspace, source: { type: 'clone', path: '/x' } })).toBe('workspace_missing');
+  });
+});

@@ -1,0 +1,16 @@
+import type { AnyTool } from '@toolfabric/worker-runtime';
+import type { Driver } from '../driver.ts';
+import { editFileTool } from './edit-file.ts';
+import { listFilesTool } from './list-files.ts';
+import { prepareWorkspaceTool } from './prepare-workspace.ts';
+import { readFileTool } from './read-file.ts';
+import { searchCodeTool } from './search-code.ts';
+
+/** Every tool of this worker, as a flat list. */
+export const createTools = (driver: Driver): readonly AnyTool[] => [
+  listFilesTool(driver),
+  readFileTool(driver),
+  searchCodeTool(driver),
+  editFileTool(driver),
+  prepareWorkspaceTool(driver),
+];

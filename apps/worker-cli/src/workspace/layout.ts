@@ -1,0 +1,36 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where the state of this worker lies. One state directory may be shared by all workers of a machine. */
+export interface Layout {
+  readonly state: string;
+  /** Clones and empty workspaces, one directory each, named by the workspace. */
+  readonly workspaces: string;
+  /** Workspaces that are being made; renamed when they are whole. */
+  readonly staging: string;
+  /** Lock files; outside of every workspace, so that nothing in one can touch them. */
+  readonly locks: string;
+  /** One record a workspace. */
+  readonly records: string;
+  /** One file a user id that was given to a workspace. */
+  readonly users: string;
+}
+
+export const layoutOf = (state: string): Layout => ({
+  state,
+  workspaces: join(state, 'workspaces'),
+  staging: join(state, 'staging'),
+  locks: join(state, 'locks'),
+  records: join(state, 'records'),
+  users: join(state, 'users'),
+});
+
+/** The users of workspaces pass through the first group without listing it; the second is the worker's alone. */
+export const makeLayout = async (layout: Layout): Promise<void> => {
+  for (const directory of [layout.state, layout.workspaces, layout.staging]) {
+    await mkdir(directory, { recursive: true, mode: 0o711 });
+  }
+  for (const directory of [layout.locks, layout.records, layout.users]) {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  }
+};

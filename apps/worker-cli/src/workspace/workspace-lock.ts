@@ -1,0 +1,86 @@
+import { constants, type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FabricError } from '@toolfabric/kernel';
+import { type ProcessEnd, ProcessNotStarted, type ProcessRequest, runProcess } from '../process/run-process.ts';
+import { NOBODY } from './workspace-users.ts';
+
+export interface LockRequest {
+  /** Directory of the lock files. */
+  readonly directory: string;
+  readonly name: string;
+  /** The program `flock`. */
+  readonly flock: string;
+  /** Milliseconds to wait for whoever holds it. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Exit code that `flock` is told to use when somebody else kept the lock. */
+const TAKEN = 75;
+const OPEN_OR_CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+const MOST_NOTE_BYTES = 8 * 1024;
+
+/** A kernel lock that this process holds: kept by a pause, freed by its death (protocol 7 (c)). */
+export class WorkspaceLock {
+  readonly #file: FileHandle;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  /** What the last holder left: non-empty when it died before it had tidied up. */
+  async note(): Promise<string> {
+    const { bytesRead, buffer } = await this.#file.read(Buffer.alloc(MOST_NOTE_BYTES), 0, MOST_NOTE_BYTES, 0);
+    return buffer.subarray(0, bytesRead).toString('utf8');
+  }
+
+  /** Leaves a note for the next holder, in place of the old one. */
+  async leave(note: string): Promise<void> {
+    await this.#file.truncate(0);
+    await this.#file.write(note, 0);
+  }
+
+  async release(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+const flockRequest = (request: LockRequest, descriptor: number): ProcessRequest => ({
+  file: request.flock,
+  args: ['-x', '-w', (request.waitMs / 1000).toFixed(3), '-E', String(TAKEN), '3'],
+  env: {},
+  user: isRoot() ? NOBODY : undefined,
+  descriptor,
+  timeoutMs: request.waitMs + 2_000,
+  signal: request.signal,
+});
+
+const cannotLock = (why: string, cause?: unknown): FabricError =>
+  new FabricError('sandbox_unavailable', `the workspace cannot be locked: ${why}`, { cause });
+
+const refuseWith = (end: ProcessEnd): FabricError => {
+  if (end.ending === 'aborted') return new FabricError('cancelled', 'stopped while waiting for the workspace');
+  if (end.code === TAKEN || end.ending === 'timeout') {
+    return new FabricError('workspace_busy', 'another write holds the lock of the workspace', { retryAfterMs: 500 });
+  }
+  return cannotLock(end.stderr.split('\n', 1)[0] ?? '');
+};
+
+/**
+ * Takes the lock, waiting at most `waitMs`; throws `workspace_busy`. The program `flock` locks the descriptor that it
+ * inherits; the lock belongs to the open file, which this process keeps, so it stays when the program has ended.
+ */
+export const lockWorkspace = async (request: LockRequest): Promise<WorkspaceLock> => {
+  const file = await open(join(request.directory, request.name), OPEN_OR_CREATE, 0o600);
+  try {
+    const end = await runProcess(flockRequest(request, file.fd));
+    if (end.ending !== 'exited' || end.code !== 0) throw refuseWith(end);
+    return new WorkspaceLock(file);
+  } catch (thrown) {
+    await file.close();
+    if (thrown instanceof ProcessNotStarted) throw cannotLock('flock could not be started', thrown);
+    throw thrown;
+  }
+};

@@ -1,0 +1,16 @@
+import type { Programs } from '../process/find-program.ts';
+import type { User } from '../process/run-process.ts';
+import type { Layout } from './layout.ts';
+import type { UserRange } from './workspace-users.ts';
+
+/** What the workspaces of this worker are governed by; compiled once. */
+export interface WorkspaceSettings {
+  readonly layout: Layout;
+  readonly roots: readonly string[];
+  readonly allowRootOwned: boolean;
+  /** User ids for clones and empty workspaces. */
+  readonly users: UserRange;
+  /** Who the worker itself runs as. */
+  readonly worker: User;
+  readonly programs: Programs;
+}
