@@ -160,13 +160,19 @@ describe('Call', () => {
     expect(await answer).toStrictEqual(settled);
   });
 
-  it('leaves the call alone when the client goes away, and keeps nothing of it', async () => {
+  it('leaves the call alone when the client goes away, and asks for it no more', async () => {
+    await reopen({ pollMs: 20 });
     const gone = new AbortController();
     const client = open.connect(open.alice);
     const answer = client.call(proposal(), { signal: gone.signal });
+    answer.catch(() => {});
     const callId = await firstCall();
+    await until(() => router.count('getCall') > 0, 'asking for it');
     gone.abort(new Error('had enough'));
     await expect(answer).rejects.toThrow('had enough');
+    const asked = router.count('getCall');
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(router.count('getCall')).toBeLessThanOrEqual(asked + 2);
     expect(router.count('cancelCall')).toBe(0);
     expect((await client.getCall(callId)).state).toBe('queued');
   });

@@ -1,8 +1,8 @@
-import { type Actor, ANSWERED, type CallView } from '@toolfabric/contract';
+import { type Actor, type CallView, isLastAnswer } from '@toolfabric/contract';
 import type { PendingCalls } from './pending-calls.ts';
 
 /** Nothing more comes within a wait: the call ended, or it waits for a person, which holds no connection (L5). */
-export const isAnswer = (view: CallView): boolean => ANSWERED.has(view.state) || view.state === 'awaiting_approval';
+export const isAnswer = (view: CallView): boolean => isLastAnswer(view) || view.state === 'awaiting_approval';
 
 export interface Wait {
   /** Resolves with an answer, or with the newest view at the end of `ms`, at `stop` and when the gateway drains. */

@@ -151,7 +151,24 @@ describe('WatchCall', () => {
     await first.end;
   });
 
-  it('survives a watcher that does not read: it gets the end, and the lines that still fit', async () => {
+  it('sends no faster than its watcher reads: what comes in between is dropped, not kept', async () => {
+    const raw = rawTools(open.gateway.address, open.alice);
+    const news = raw.client.watchCall({ callId }, raw.metadata)[Symbol.asyncIterator]();
+    // Only a stream that was read from once is held back by its reader.
+    await news.next();
+    await until(() => router.watchers === 1, 'the watch');
+    for (let seq = 1; seq <= 3_000; seq += 1) {
+      router.progress({ callId, seq, message: 'x'.repeat(1_000) });
+      if (seq % 10 === 0) await new Promise(setImmediate);
+    }
+    router.settle(callId);
+    let lines = 0;
+    for (let next = await news.next(); !next.done; next = await news.next()) lines += 1;
+    expect(lines).toBeLessThan(1_500);
+    raw.close();
+  });
+
+  it('survives a burst: the watcher gets the end, and the lines that still fit', async () => {
     const raw = rawTools(open.gateway.address, open.alice);
     const stream = raw.client.watchCall({ callId }, raw.metadata);
     await until(() => router.watchers === 1, 'the watch');

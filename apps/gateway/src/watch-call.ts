@@ -1,5 +1,5 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
-import { ANSWERED, type CallView, type VisibleState } from '@toolfabric/contract';
+import { type CallView, isLastAnswer } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import type { WatchCallResponse } from '@toolfabric/proto';
@@ -48,14 +48,16 @@ export const watchCall = async (
   }
 };
 
+const isSameNews = (a: CallView, b: CallView): boolean => a.state === b.state && a.reconciling === b.reconciling;
+
 /** Views come from notices and from polling: one is told only when the state is new. A token that was taken back ends the watch. */
 const tellChanges = (feed: WatchFeed, isCurrent: () => boolean): ((view: CallView) => void) => {
-  let told: VisibleState | undefined;
+  let told: CallView | undefined;
   return (view) => {
     if (!isCurrent()) return feed.end(unauthenticated());
-    if (view.state === told || (told !== undefined && ANSWERED.has(told))) return;
-    told = view.state;
+    if (told !== undefined && (isLastAnswer(told) || isSameNews(view, told))) return;
+    told = view;
     feed.view(view);
-    if (ANSWERED.has(view.state)) feed.end();
+    if (isLastAnswer(view)) feed.end();
   };
 };
