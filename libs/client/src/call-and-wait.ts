@@ -1,9 +1,9 @@
-import { ANSWERED, type CallView } from '@toolfabric/contract';
+import { type CallView, isLastAnswer } from '@toolfabric/contract';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 import { BackOff, isWorthRetrying } from './retry-unavailable.ts';
 
 /** A call that waits for a person holds no connection: it is answered with its handle (L5). */
-const isAnswer = (view: CallView): boolean => ANSWERED.has(view.state) || view.state === 'awaiting_approval';
+const isAnswer = (view: CallView): boolean => isLastAnswer(view) || view.state === 'awaiting_approval';
 
 /**
  * A gateway may wait for less than was asked (its own limit, its shutdown) and then answers with a handle. This asks

@@ -1,5 +1,5 @@
 import type { Metadata } from '@grpc/grpc-js';
-import { ANSWERED, type VisibleState } from '@toolfabric/contract';
+import { type CallView, isLastAnswer } from '@toolfabric/contract';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 import { callViewFromWire, progressFromWire, type ToolServiceClient, type WatchCallResponse } from '@toolfabric/proto';
 import type { CallNews, RequestOptions } from './client-types.ts';
@@ -23,17 +23,17 @@ export async function* watchCall(
   const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs;
   const backOff = new BackOff(clock);
   let lastHeard = clock.monotonic();
-  let told: VisibleState | undefined;
+  let told: CallView | undefined;
   for (;;) {
     const failure: { error?: FabricError } = {};
     for await (const news of oneConnection(client, metadata, callId, until - clock.monotonic(), signal, failure)) {
       lastHeard = clock.monotonic();
       backOff.reset();
-      if (news.type === 'call' && news.call.state === told) continue;
+      if (news.type === 'call' && told !== undefined && isSameNews(news.call, told)) continue;
       yield news;
       if (news.type !== 'call') continue;
-      told = news.call.state;
-      if (ANSWERED.has(told)) return;
+      told = news.call;
+      if (isLastAnswer(told)) return;
     }
     signal?.throwIfAborted();
     const error = failure.error ?? new FabricError('unavailable', 'the gateway ended the watch');
@@ -42,6 +42,8 @@ export async function* watchCall(
     await backOff.pause(giveUpAt, signal, error.details.retryAfterMs);
   }
 }
+
+const isSameNews = (a: CallView, b: CallView): boolean => a.state === b.state && a.reconciling === b.reconciling;
 
 /** Ends with the stream; what broke it is put into `failure`, so that a caller's own throw is never taken for it. */
 async function* oneConnection(

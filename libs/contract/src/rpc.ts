@@ -58,6 +58,10 @@ export const ANSWERED: ReadonlySet<VisibleState> = new Set([
   'refused',
 ]);
 
+/** Waiting longer brings nothing new: the call is answered, and nobody is finding out any more. */
+export const isLastAnswer = (view: Pick<CallView, 'state' | 'reconciling'>): boolean =>
+  ANSWERED.has(view.state) && view.reconciling !== true;
+
 /** On core subject `settled.<tenant>.<callId>`, lossy. */
 export const SettledNotice = z.strictObject({ actor: Actor, view: CallView });
 export type SettledNotice = z.infer<typeof SettledNotice>;

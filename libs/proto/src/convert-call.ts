@@ -13,6 +13,7 @@ export const callViewToWire = (view: CallView): wire.CallView => ({
   createdAtMs: view.createdAt,
   settledAtMs: view.settledAt,
   result: view.result && toolResultToWire(view.result),
+  reconciling: view.reconciling ?? false,
 });
 
 /** Throws `WireMismatch` for a state that this side does not know. */
@@ -24,6 +25,7 @@ export const callViewFromWire = (view: wire.CallView): CallView => ({
   createdAt: view.createdAtMs,
   ...(view.settledAtMs === undefined ? {} : { settledAt: view.settledAtMs }),
   ...(view.result === undefined ? {} : { result: toolResultFromWire(view.result) }),
+  ...(view.reconciling ? { reconciling: true } : {}),
 });
 
 /** A line of progress without the call that it belongs to: the stream says that. */

@@ -74,6 +74,9 @@ const givenUp = (ctx: WorkerContext, signal: AbortSignal, ended: AbortSignal): P
     else signal.addEventListener('abort', wait, { once: true });
   });
 
+/** Workspace tools that are idempotent need no `started`: they are simply run again (protocol 5). */
+const mayRunAgain = (body: WorkBody): boolean => body.rerunnable && body.effect === 'workspace';
+
 const endOfThrown = (ctx: WorkerContext, body: WorkBody, thrown: unknown, began: boolean): Outcome => {
   const error = toFabricError(thrown, thrown instanceof StoreUnavailable ? 'unavailable' : 'tool_failed');
   ctx.log.warn('tool.failed', { callId: body.callId, handler: body.handler, type: error.type });
@@ -102,7 +105,7 @@ export const runTool = async (
   try {
     const first = await Promise.race([call(tool, toolContext, body), givenUp(ctx, execution.signal, ended.signal)]);
     if (first === 'given_up') throw stopError(execution.signal);
-    outcome = checkOutcome(first, began);
+    outcome = checkOutcome(first, began || mayRunAgain(body));
   } catch (thrown) {
     outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began);
   } finally {

@@ -74,6 +74,7 @@ export interface CallView {
   createdAtMs: number;
   settledAtMs?: number | undefined;
   result: ToolResult | undefined;
+  reconciling: boolean;
 }
 
 export interface CallProgress {
@@ -235,6 +236,7 @@ function createBaseCallView(): CallView {
     createdAtMs: 0,
     settledAtMs: undefined,
     result: undefined,
+    reconciling: false,
   };
 }
 
@@ -260,6 +262,9 @@ export const CallView: MessageFns<CallView> = {
     }
     if (message.result !== undefined) {
       ToolResult.encode(message.result, writer.uint32(58).fork()).join();
+    }
+    if (message.reconciling !== false) {
+      writer.uint32(64).bool(message.reconciling);
     }
     return writer;
   },
@@ -331,6 +336,14 @@ export const CallView: MessageFns<CallView> = {
             }
 
             message.result = ToolResult.decode(reader, reader.uint32());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.reconciling = reader.bool();
             continue;
           }
         }

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { connectWorker } from '@toolfabric/bus-nats';
+import { armFaultPoints, createVerifier, PACES, parseFaults } from '@toolfabric/kernel';
+import { runService } from '@toolfabric/service-host';
+import { runWorker } from '@toolfabric/worker-runtime';
+import { z } from 'zod';
+import { truthTools } from './tools.ts';
+
+const env = z
+  .object({
+    TOOLFABRIC_NATS_URL: z.string(),
+    TOOLFABRIC_NKEY_SEED_FILE: z.string(),
+    TOOLFABRIC_PUBLIC_KEYS_FILE: z.string(),
+    TOOLFABRIC_PACE: z.enum(['production', 'test']),
+    TOOLFABRIC_FAULTS: z.string().default(''),
+    TOOLFABRIC_SLOTS: z.coerce.number().default(8),
+    TRUTH_FILE: z.string(),
+  })
+  .parse(process.env);
+
+await runService('worker-truth', async (log) => {
+  const nkeySeed = readFileSync(env.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim();
+  const bus = await connectWorker({ servers: env.TOOLFABRIC_NATS_URL, nkeySeed, name: 'worker-truth' }, 'truth');
+  const worker = await runWorker({
+    kind: 'truth',
+    ports: bus,
+    tools: truthTools(env.TRUTH_FILE),
+    verifier: createVerifier(JSON.parse(readFileSync(env.TOOLFABRIC_PUBLIC_KEYS_FILE, 'utf8'))),
+    pace: PACES[env.TOOLFABRIC_PACE],
+    slots: env.TOOLFABRIC_SLOTS,
+    isolation: ['process', 'namespace'],
+    faults: armFaultPoints(parseFaults(env.TOOLFABRIC_FAULTS), true),
+    log,
+  });
+  return {
+    name: 'worker-truth',
+    failed: worker.failed,
+    async stop() {
+      await worker.stop();
+      await bus.close();
+    },
+  };
+});

@@ -1,0 +1,80 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import type { Outcome } from '@toolfabric/contract';
+import { type AnyTool, defineTool, type ToolContext } from '@toolfabric/worker-runtime';
+import { z } from 'zod';
+
+const Write = z.strictObject({ identity: z.string(), delay_ms: z.int().optional() });
+type Write = z.infer<typeof Write>;
+const Read = z.strictObject({ delay_ms: z.int().optional() });
+
+export interface TruthLine {
+  readonly identity: string;
+  readonly callId: string;
+}
+
+export const readTruth = (file: string): TruthLine[] => {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as TruthLine);
+  } catch {
+    return [];
+  }
+};
+
+const receipt = (identity: string): Outcome => ({
+  status: 'ok',
+  summary: `appended ${identity}`,
+  data: { identity },
+  sideEffect: 'confirmed',
+  trust: 'trusted',
+  evidence: [{ kind: 'truth-log', ref: identity }],
+});
+
+const answer = (summary: string): Outcome => ({ status: 'ok', summary, sideEffect: 'none', trust: 'trusted' });
+
+const append = async (file: string, ctx: ToolContext, { identity, delay_ms = 0 }: Write): Promise<Outcome> => {
+  await ctx.beginEffect({ identity });
+  await ctx.clock.sleep(delay_ms);
+  appendFileSync(file, `${JSON.stringify({ identity, callId: ctx.callId })}\n`);
+  ctx.faults.at('worker.after-write');
+  return receipt(identity);
+};
+
+const wait = async (ctx: ToolContext, ms: number): Promise<Outcome> => {
+  ctx.progress(`waiting ${ms} ms`);
+  await ctx.clock.sleep(ms, ctx.signal);
+  if (ctx.signal.aborted) throw ctx.signal.reason;
+  return answer('waited');
+};
+
+export const truthTools = (file: string): AnyTool[] => {
+  const write = (handler: string, effect: 'workspace' | 'outside', probed: boolean) =>
+    defineTool<Write>({
+      handler,
+      effect,
+      args: Write,
+      handle: (ctx, args) => append(file, ctx, args),
+      ...(probed
+        ? {
+            async probe(_ctx: ToolContext, { identity }: Write) {
+              const found = readTruth(file).some((line) => line.identity === identity);
+              return found
+                ? ({ answer: 'found', receipt: receipt(identity) } as const)
+                : ({ answer: 'absent', fence: false } as const);
+            },
+          }
+        : {}),
+    });
+  const read = (handler: string) =>
+    defineTool({ handler, effect: 'none', args: Read, handle: (ctx, { delay_ms = 0 }) => wait(ctx, delay_ms) });
+  return [
+    write('truth.append', 'workspace', true),
+    write('truth.append_blind', 'workspace', false),
+    write('truth.append_outside', 'outside', true),
+    defineTool({ handler: 'truth.noop', effect: 'none', args: Read, handle: async () => answer('nothing') }),
+    read('truth.slow_read'),
+    read('truth.slow_claimed'),
+  ];
+};

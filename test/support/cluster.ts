@@ -1,0 +1,235 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { LedgerBus } from '@toolfabric/bus-nats';
+import { assertPublishable, contractDigests, parseContract } from '@toolfabric/catalogue';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
+import type { CallRecord, Claim, RegistryRecord } from '@toolfabric/contract';
+import type { PaceName } from '@toolfabric/kernel';
+import { PACES, sha256Hex, systemClock } from '@toolfabric/kernel';
+import { approvalKey, callKey, changeRecord, claimKey, toolKey } from '@toolfabric/ledger';
+import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } from '@toolfabric/testkit';
+import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
+import { readTruth } from '../peers/truth/src/tools.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const APPS = {
+  router: join(ROOT, 'apps/router'),
+  gateway: join(ROOT, 'apps/gateway'),
+  cli: join(ROOT, 'apps/worker-cli'),
+  truth: join(ROOT, 'test/peers/truth'),
+} as const;
+export type AppName = keyof typeof APPS;
+
+export const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' } as const;
+
+export interface ClusterOptions {
+  readonly pace?: PaceName;
+  readonly sizes?: Parameters<typeof startNats>[0]['sizes'];
+}
+
+/** Every service as a process of its own around one real bus server, for tests that kill them. */
+export class Cluster {
+  readonly nats: TestNats;
+  readonly directory: string;
+  readonly pace: PaceName;
+  readonly services = new Set<SpawnedService>();
+  /** The router's own view, for looking into records and seeding approvals. */
+  ledger!: LedgerBus;
+  readonly #apps = new WeakMap<SpawnedService, AppName>();
+  readonly #healthy = new Map<AppName, SpawnedService>();
+  #address = '';
+  readonly #clients: FabricClient[] = [];
+  readonly #tokens: { id: string; sha256: string; tenant: string; user: string; agent: string; rights: string[] }[] =
+    [];
+
+  private constructor(nats: TestNats, directory: string, pace: PaceName) {
+    this.nats = nats;
+    this.directory = directory;
+    this.pace = pace;
+  }
+
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const pace = options.pace ?? 'test';
+    const sizes = options.sizes === undefined ? {} : { sizes: options.sizes };
+    const nats = await startNats({ kinds: ['cli', 'truth'], pace: PACES[pace], ...sizes });
+    const directory = mkdtempSync(join(tmpdir(), 'toolfabric-cluster-'));
+    const cluster = new Cluster(nats, directory, pace);
+    cluster.#writeFiles();
+    cluster.ledger = await nats.connectAsRouter('test-observer');
+    return cluster;
+  }
+
+  /** Services as asked for, each ready, and the truth tools published. */
+  static async startWith(apps: readonly AppName[], options: ClusterOptions = {}): Promise<Cluster> {
+    const cluster = await Cluster.start(options);
+    await cluster.publishTruth();
+    await Promise.all(apps.map((app) => cluster.ensure(app)));
+    return cluster;
+  }
+
+  get truthFile(): string {
+    return join(this.directory, 'truth.log');
+  }
+
+  get workspaceRoot(): string {
+    return join(this.directory, 'roots');
+  }
+
+  truth(identity?: string) {
+    const lines = readTruth(this.truthFile);
+    return identity === undefined ? lines : lines.filter((line) => line.identity === identity);
+  }
+
+  /** As a publisher would leave them: the same checks, the same records. */
+  async publishTruth(): Promise<void> {
+    for (const value of TRUTH_CONTRACTS) {
+      const contract = parseContract(value);
+      assertPublishable(contract, []);
+      const record: RegistryRecord = { contract, state: 'published', ...contractDigests(contract), publishedAt: 0 };
+      await this.ledger.registry.create(toolKey(contract.name, contract.version), record);
+    }
+  }
+
+  /** The one healthy process of an app, started when there is none. */
+  async ensure(app: AppName): Promise<SpawnedService> {
+    const present = this.#healthy.get(app);
+    if (present && this.services.has(present)) return present;
+    const service = this.spawn(app);
+    this.#healthy.set(app, service);
+    const ready = await service.ready;
+    if (app === 'gateway') this.#address = String(ready['address']);
+    return service;
+  }
+
+  /** Ends every process of an app, healthy or armed, by SIGKILL. */
+  async killAll(app: AppName): Promise<void> {
+    const ended = [...this.services].filter((service) => this.#apps.get(service) === app);
+    for (const service of ended) {
+      service.kill('SIGCONT');
+      service.kill('SIGKILL');
+    }
+    await Promise.all(ended.map((service) => service.exited));
+  }
+
+  /** Replaces every process of an app by one with an armed fault. */
+  async arm(app: AppName, faults: string): Promise<SpawnedService> {
+    await this.killAll(app);
+    const service = this.spawn(app, faults);
+    const ready = await service.ready;
+    if (app === 'gateway') this.#address = String(ready['address']);
+    return service;
+  }
+
+  /** Starts a service; `faults` are armed fault points such as `worker.started:kill`. */
+  spawn(app: AppName, faults = '', env: Record<string, string> = {}): SpawnedService {
+    const user = app === 'cli' || app === 'truth' ? `worker-${app}` : app;
+    const service = spawnService(APPS[app], {
+      TOOLFABRIC_NATS_URL: this.nats.url,
+      TOOLFABRIC_NKEY_SEED_FILE: join(this.directory, `${user}.seed`),
+      TOOLFABRIC_SIGNING_KEY_FILE: join(this.directory, 'signing.pem'),
+      TOOLFABRIC_SIGNING_KID: this.nats.signing.kid,
+      TOOLFABRIC_PUBLIC_KEYS_FILE: join(this.directory, 'public-keys.json'),
+      TOOLFABRIC_PACE: this.pace,
+      TOOLFABRIC_TEST: '1',
+      TOOLFABRIC_FAULTS: faults,
+      TOOLFABRIC_KINDS: 'cli,truth',
+      TOOLFABRIC_TOKENS_FILE: join(this.directory, 'tokens.json'),
+      TOOLFABRIC_GATEWAY_PORT: '0',
+      TOOLFABRIC_STATE_DIR: join(this.directory, 'state'),
+      TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
+      TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
+      TRUTH_FILE: this.truthFile,
+      ...env,
+    });
+    this.services.add(service);
+    this.#apps.set(service, app);
+    void service.exited.then(() => this.services.delete(service));
+    return service;
+  }
+
+  /** A client of the present gateway; by default as `ADA`, otherwise with a token of its own. */
+  client(who: { user?: string; tenant?: string; rights?: string[] } = {}): FabricClient {
+    const token = this.token(who);
+    const client = connectFabric({ address: this.#address, token });
+    this.#clients.push(client);
+    return client;
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /** A token bound to `ADA`, or to whom is said; the gateway reads it within a second. */
+  token(who: { user?: string; tenant?: string; rights?: string[] } = {}): string {
+    const { rights = [], ...other } = who;
+    const actor = { ...ADA, ...other };
+    const id = `t-${sha256Hex(JSON.stringify([actor, rights])).slice(0, 12)}`;
+    const token = `tf_${sha256Hex(`${this.directory}${id}`)}`;
+    if (!this.#tokens.some((entry) => entry.id === id)) {
+      this.#tokens.push({ id, sha256: sha256Hex(token), ...actor, rights });
+      this.#writeTokens();
+    }
+    return token;
+  }
+
+  async call(callId: string): Promise<CallRecord | undefined> {
+    return (await this.ledger.calls.get(callKey(ADA.tenant, callId)))?.value;
+  }
+
+  async claim(kind: string, callId: string): Promise<Claim | undefined> {
+    return (await this.ledger.claims(kind).get(claimKey(kind, ADA.tenant, callId)))?.value;
+  }
+
+  waitForState(callId: string, states: readonly string[], timeoutMs = 30_000): Promise<CallRecord> {
+    return waitFor(
+      async () => {
+        const call = await this.call(callId);
+        return call && states.includes(call.state) ? call : undefined;
+      },
+      { timeoutMs, what: `${callId} to be ${states.join(' or ')}` },
+    );
+  }
+
+  /** What the front door of approvals will do: a person grants what the call waits for. */
+  async grant(callId: string): Promise<void> {
+    const call = await this.waitForState(callId, ['awaiting_approval']);
+    const key = approvalKey(ADA.tenant, call.approvalId ?? '');
+    await changeRecord(
+      this.ledger.approvals,
+      key,
+      (approval) =>
+        approval?.state === 'pending' ? { ...approval, state: 'granted' as const, approver: 'grace' } : undefined,
+      { clock: systemClock },
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.#clients) client.close();
+    for (const service of this.services) service.kill('SIGKILL');
+    await Promise.all([...this.services].map((service) => service.exited));
+    await this.nats.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #writeFiles(): void {
+    mkdirSync(join(this.directory, 'state'));
+    mkdirSync(this.workspaceRoot);
+    this.token();
+    this.token({ user: 'bob' });
+    this.token({ tenant: 'rival' });
+    this.token({ rights: ['registry:publish'] });
+    writeFileSync(join(this.directory, 'signing.pem'), this.nats.signing.privateKey, { mode: 0o600 });
+    writeFileSync(join(this.directory, 'public-keys.json'), JSON.stringify(this.nats.signing.publicKeys));
+    for (const [user, seed] of Object.entries(this.nats.seeds))
+      writeFileSync(join(this.directory, `${user}.seed`), seed, { mode: 0o600 });
+  }
+
+  /** Written aside and renamed: a gateway never reads half a file. */
+  #writeTokens(): void {
+    const file = join(this.directory, 'tokens.json');
+    writeFileSync(`${file}.new`, JSON.stringify(this.#tokens));
+    renameSync(`${file}.new`, file);
+  }
+}
