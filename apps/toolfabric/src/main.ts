@@ -1,4 +1,4 @@
-import { nodeRefusal } from '@toolfabric/service-host';
+import { describeThrown, nodeRefusal } from '@toolfabric/service-host';
 import { runCommand } from './cli/run-command.ts';
 import { readConfig } from './config.ts';
 import { VERBS } from './verbs/index.ts';
@@ -8,6 +8,15 @@ if (refusal) {
   process.stderr.write(`toolfabric: ${refusal}\n`);
   process.exit(5);
 }
+
+/** Says where it came from and none of its text, which may hold what a caller sent. */
+const endOnUncaught = (thrown: unknown): never => {
+  const { error, code, where } = describeThrown(thrown);
+  process.stderr.write(`toolfabric: an error that nobody caught: ${error} ${code ?? ''} ${where ?? ''}\n`);
+  process.exit(1);
+};
+process.on('uncaughtException', endOnUncaught);
+process.on('unhandledRejection', endOnUncaught);
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { connectFabric, type FabricClient } from '@toolfabric/client';
+import type { FabricClient, RequestOptions } from '@toolfabric/client';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Arguments } from './arguments.ts';
@@ -36,17 +36,28 @@ export const endpointOf = (args: Arguments, config: Config): ClientFile => {
 
 /** Runs `work` with a client that is closed afterwards, whatever happens. */
 export const withFabric = async <T>(
-  { args, config }: Context,
-  work: (fabric: FabricClient) => Promise<T>,
+  context: Context,
+  work: (fabric: FabricClient, request: RequestOptions) => Promise<T>,
 ): Promise<T> => {
+  const { args, config } = context;
+  // A verb that needs no gateway should not wait for the whole gRPC library.
+  const { connectFabric } = await import('@toolfabric/client');
   const ca = args.text('ca');
   const fabric = connectFabric({
     ...endpointOf(args, config),
     ...(ca === undefined ? {} : { tls: { ca: readFileSync(ca, 'utf8') } }),
   });
   try {
-    return await work(fabric);
+    return await work(fabric, requestOptions(context));
   } finally {
     fabric.close();
   }
+};
+
+const MOST_MS = 86_400_000;
+
+/** For every request of a verb: Ctrl-C, and how long a gateway that does not answer is asked again. */
+const requestOptions = ({ args, signal }: Context): RequestOptions => {
+  const timeoutMs = args.integer('timeout', 1, MOST_MS);
+  return { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
 };

@@ -38,6 +38,7 @@ export const CONNECT_FLAGS: Flags = {
     value: 'TOKEN',
     help: 'bearer token; better in TOOLFABRIC_TOKEN, where no one else sees it',
   },
+  timeout: { type: 'string', value: 'MS', help: 'milliseconds to wait for an answer of the gateway (15000)' },
   ca: { type: 'string', value: 'FILE', help: 'certificate authority of the gateway; turns TLS on' },
   ...JSON_FLAG,
 };

@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { connectFabric } from '@toolfabric/client';
-import type { CallView } from '@toolfabric/contract';
 import { FabricError, type Json } from '@toolfabric/kernel';
 import type { ClientFile } from '../cli/connect.ts';
 import { EXIT } from '../cli/exit-codes.ts';
 import type { Output } from '../cli/output.ts';
 import { StoryMismatch } from './checks.ts';
-import { makeSampleRepository } from './sample-repository.ts';
-import { STEPS, type Story } from './steps.ts';
+import { makeSampleRepository, sampleFolder } from './sample-repository.ts';
+import { STEPS, type StepEnd, type Story } from './steps.ts';
 
 export interface StoryOptions {
   readonly client: ClientFile;
@@ -16,9 +14,6 @@ export interface StoryOptions {
   readonly output: Output;
   readonly signal: AbortSignal;
 }
-
-/** Where the sample stands; `up` lets tasks clone it. */
-export const sampleFolder = (stateDir: string): string => join(stateDir, 'sample', 'tally');
 
 /**
  * A small piece of work on the sample repository, through the public door and nothing else. One line a call; exit code
@@ -40,7 +35,11 @@ export const runStory = async ({ client, stateDir, git, output, signal }: StoryO
       memory: {},
       call: (tool: string, args: Record<string, Json>) => fabric.call({ taskId: task.taskId, tool, args }, { signal }),
     };
-    for (const step of STEPS) await tellStep(step.name, await step.run(story), output);
+    for (const step of STEPS) {
+      const began = performance.now();
+      const told = await step.run(story);
+      tellStep(step.name, performance.now() - began, told, output);
+    }
     await fabric.endTask(task.taskId, 'succeeded', { signal });
     output.show({ event: 'story', outcome: 'ok' }, 'story: everything came out as told');
     return EXIT.ok;
@@ -53,19 +52,15 @@ export const runStory = async ({ client, stateDir, git, output, signal }: StoryO
   }
 };
 
-/** Name, status, duration, proof, call id; then what the step wants to show of it. */
-const tellStep = (
-  name: string,
-  { call, shows }: { call: CallView; shows: readonly string[] },
-  output: Output,
-): void => {
+/** Name, status, duration as the caller saw it, proof, call id; then what the step wants to show. */
+const tellStep = (name: string, tookMs: number, { call, shows }: StepEnd, output: Output): void => {
   const { result, state } = call;
   const status = result?.error?.type ?? state;
-  const took = result?.usage ? `${Math.round(result.usage.durationMs)} ms` : '-';
   const evidence = (result?.evidence ?? []).map(({ kind, ref }) => `${kind} ${ref}`).slice(0, 2);
-  const line = [name.padEnd(28), status.padEnd(18), took.padStart(7), call.callId, evidence.join(', ')].join('  ');
+  const took = `${Math.round(tookMs)} ms`.padStart(7);
+  const line = [name.padEnd(24), status.padEnd(18), took, call.callId, evidence.join(', ')].join('  ');
   output.show(
-    { event: 'step', name, status, call },
+    { event: 'step', name, status, tookMs: Math.round(tookMs), call },
     [line.trimEnd(), ...shows.map((text) => `    ${text}`)].join('\n'),
   );
 };

@@ -8,6 +8,9 @@ import { FabricError } from '@toolfabric/kernel';
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url));
 const run = promisify(execFile);
 
+/** Where the sample stands; `up` lets tasks clone it. */
+export const sampleFolder = (stateDir: string): string => join(stateDir, 'sample', 'tally');
+
 /** The bundled sample as a git repository in `folder`, made afresh. Everybody may read it, since a clone has a user of its own. */
 export const makeSampleRepository = async (folder: string, git: string | undefined): Promise<void> => {
   if (git === undefined) throw new FabricError('unavailable', 'the story clones a repository, and git was not found');

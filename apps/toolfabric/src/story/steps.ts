@@ -9,9 +9,15 @@ export interface Story {
   call(tool: string, args: Record<string, Json>): Promise<CallView>;
 }
 
+export interface StepEnd {
+  readonly call: CallView;
+  /** Lines of it that a person should see. */
+  readonly shows: readonly string[];
+}
+
 export interface Step {
   readonly name: string;
-  run(story: Story): Promise<{ readonly call: CallView; readonly shows: readonly string[] }>;
+  run(story: Story): Promise<StepEnd>;
 }
 
 const FILE = 'src/basket.js';

@@ -2,14 +2,16 @@
  * Everything on one machine, in one process.
  *
  * U1 One `up` a state folder.
- * U2 The bus, its streams, router, worker, gateway start in this order and stop in reverse.
+ * U2 Start order: bus, its streams, worker, router, gateway. Stop order: gateway, worker, router, streams, bus; the
+ *    router goes after the worker, so that it settles what the worker's drain ended.
  * U3 Nothing of it outlives this process.
  */
-import { type Logger, PACES } from '@toolfabric/kernel';
+import { FabricError, type Logger, PACES } from '@toolfabric/kernel';
 import { firstFailure, type RunningService, type Starter, startAll, stopAll, within } from '@toolfabric/service-host';
 import type { ClientFile } from '../cli/connect.ts';
 import type { Config } from '../config.ts';
 import { findPrograms } from '../programs/programs.ts';
+import { checkPort } from './check-port.ts';
 import { openLog } from './open-log.ts';
 import { ensureOwnToken } from './own-token.ts';
 import { gatewayAddress, serviceStarters } from './services.ts';
@@ -37,12 +39,16 @@ export const runUp = async <T>(options: UpOptions, work: (client: ClientFile) =>
   const files = stateFiles(options.stateDir);
   makePrivateDir(files.root);
   const programs = findPrograms(options.config.path);
+  await checkPort(options.port);
   const lock = await takeStateLock(files.lock, programs.flock); // U1
   const log = openLog(files.log);
   try {
-    const running = await startEverything(options, log.loggerFor);
+    const token = ensureOwnToken(files);
+    const running = await startEverything(options, log.loggerFor).catch((thrown: unknown) => {
+      throw startFailure(thrown);
+    });
     try {
-      const client = { address: gatewayAddress(running), token: ensureOwnToken(files) };
+      const client = { address: gatewayAddress(running), token };
       writePrivate(files.client, `${JSON.stringify(client)}\n`);
       const failed = firstFailure(running).then((failure) => ({ failure }));
       return await Promise.race([failed, work(client).then((value) => ({ value }))]);
@@ -64,7 +70,6 @@ const startEverything = async (
   const pace = PACES[config.pace];
   const busOptions = { files, programs: findPrograms(config.path), pace, logger: loggerFor('bus') };
   ensureSigningKeys(files);
-  ensureOwnToken(files);
   const bus = await startBus(busOptions);
   const starters: readonly Starter[] = [
     async () => bus,
@@ -74,9 +79,23 @@ const startEverything = async (
   return startAll(starters); // U2
 };
 
+/** Nobody has called anything yet, so that the text of any error is the operator's own and may be shown. */
+const startFailure = (thrown: unknown): FabricError => {
+  if (thrown instanceof FabricError) return thrown;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new FabricError('unavailable', `could not start: ${text}`, {
+    cause: thrown,
+    hint: 'Run `toolfabric doctor`.',
+  });
+};
+
+/** U2: the last of these stops first. */
+const forStopping = ([bus, streams, worker, router, gateway]: readonly RunningService[]): RunningService[] =>
+  [bus, streams, router, worker, gateway].filter((service) => service !== undefined);
+
 const stopInTime = async (running: readonly RunningService[], logger: Logger): Promise<void> => {
   const stopped = await within(
-    stopAll(running).then(
+    stopAll(forStopping(running)).then(
       () => true,
       () => false,
     ),

@@ -34,16 +34,8 @@ const environmentOf = (options: ServiceOptions, user: string, own: Environment):
   ...own,
 });
 
-/** The services in the order in which they start: each finds what it asks for already there. */
+/** The services in the order in which they start: the router's first look finds the worker, the gateway finds the router. */
 export const serviceStarters = (options: ServiceOptions): readonly Starter[] => [
-  async () => {
-    const [{ readConfig }, { start }] = await Promise.all([
-      import('@toolfabric/router/config'),
-      import('@toolfabric/router/start'),
-    ]);
-    const own = { TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey, TOOLFABRIC_SIGNING_KID: SIGNING_KID };
-    return start(readConfig(environmentOf(options, 'router', own)), options.loggerFor('router'));
-  },
   async () => {
     const [{ readConfig }, { start }] = await Promise.all([
       import('@toolfabric/worker-cli/config'),
@@ -55,6 +47,14 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
       TOOLFABRIC_ALLOW_ROOT_OWNED: options.allowRootOwned ? '1' : '0',
     };
     return start(readConfig(environmentOf(options, 'worker-cli', own)), options.loggerFor('worker-cli'));
+  },
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/router/config'),
+      import('@toolfabric/router/start'),
+    ]);
+    const own = { TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey, TOOLFABRIC_SIGNING_KID: SIGNING_KID };
+    return start(readConfig(environmentOf(options, 'router', own)), options.loggerFor('router'));
   },
   async () => {
     const [{ readConfig }, { start }] = await Promise.all([

@@ -1,6 +1,7 @@
-import type { FabricClient } from '@toolfabric/client';
+import type { CallOptions, FabricClient, RequestOptions } from '@toolfabric/client';
 import type { CallView } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
+import type { Arguments } from '../cli/arguments.ts';
 import { withFabric } from '../cli/connect.ts';
 import { describeCall } from '../cli/describe-call.ts';
 import { exitOfCall } from '../cli/exit-codes.ts';
@@ -10,6 +11,7 @@ import { CONNECT_FLAGS, type Context, type Verb } from '../cli/verb.ts';
 import { WORKSPACE_HELP, workspaceSource } from '../cli/workspace-source.ts';
 
 const DAY_MS = 86_400_000;
+const WAIT_MS = 30_000;
 
 export const call: Verb = {
   name: 'call',
@@ -34,28 +36,35 @@ export const call: Verb = {
 
 key=value is read by the tool's schema; key:=JSON is JSON in any case.
 Ctrl-C ends the waiting, not the call: see \`toolfabric get\` and \`toolfabric cancel\`.`,
-  run: (context) => withFabric(context, (fabric) => propose(fabric, context)),
+  run: (context) => withFabric(context, (fabric, request) => propose(fabric, request, context)),
 };
 
-const propose = async (fabric: FabricClient, context: Context): Promise<number> => {
-  const { args, output, signal } = context;
+const propose = async (fabric: FabricClient, request: RequestOptions, context: Context): Promise<number> => {
+  const { args, output } = context;
   const tool = args.positionals[0] ?? '';
   const deadlineMs = args.integer('deadline', 1, DAY_MS);
   const waitMs = args.integer('wait', 0, DAY_MS);
   const proposal = {
     tool,
-    args: await readArguments(fabric, tool, context),
-    taskId: await taskFor(fabric, context),
+    args: await readArguments(fabric, tool, request, args),
+    taskId: await taskFor(fabric, request, context),
     ...optional('requestKey', args.text('request-key')),
     ...optional('operationKey', args.text('operation-key')),
     ...optional('deadlineMs', deadlineMs),
   };
   const view: CallView = args.on('start')
-    ? await fabric.startCall(proposal, { signal })
-    : await fabric.call(proposal, { signal, ...optional('waitMs', waitMs) });
+    ? await fabric.startCall(proposal, request)
+    : await fabric.call(proposal, waiting(request, waitMs));
   output.show(view, describeCall(view));
   return exitOfCall(view);
 };
+
+/** The time for an answer comes on top of the time for the call. */
+const waiting = ({ timeoutMs, ...request }: RequestOptions, waitMs = WAIT_MS): CallOptions => ({
+  ...request,
+  waitMs,
+  ...optional('timeoutMs', timeoutMs === undefined ? undefined : waitMs + timeoutMs),
+});
 
 const optional = <K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } =>
   value === undefined ? {} : ({ [key]: value } as { [key in K]?: V });
@@ -63,7 +72,8 @@ const optional = <K extends string, V>(key: K, value: V | undefined): { [key in 
 const readArguments = async (
   fabric: FabricClient,
   tool: string,
-  { args, signal }: Context,
+  request: RequestOptions,
+  args: Arguments,
 ): Promise<Record<string, Json>> => {
   const pairs = args.positionals.slice(1);
   const given = args.text('args');
@@ -72,11 +82,11 @@ const readArguments = async (
     return objectFromJson(argumentText(given));
   }
   if (pairs.length === 0) return {};
-  const { model } = await fabric.describeTool(tool, { signal });
+  const { model } = await fabric.describeTool(tool, request);
   return argumentsFromPairs(pairs, model.input);
 };
 
-const taskFor = async (fabric: FabricClient, { args, output, signal }: Context): Promise<string> => {
+const taskFor = async (fabric: FabricClient, request: RequestOptions, { args, output }: Context): Promise<string> => {
   const [task, workspace] = [args.text('task'), args.text('workspace')];
   if (task !== undefined) {
     if (workspace !== undefined) throw new UsageError('--task has its workspace already: leave --workspace out');
@@ -87,7 +97,7 @@ const taskFor = async (fabric: FabricClient, { args, output, signal }: Context):
       title: 'from the command line',
       ...optional('workspace', workspace === undefined ? undefined : workspaceSource(workspace)),
     },
-    { signal },
+    request,
   );
   output.note(
     `task ${made.taskId} (go on with --task ${made.taskId}, end it with: toolfabric task end ${made.taskId})`,

@@ -1,6 +1,6 @@
 import { EXIT } from '../cli/exit-codes.ts';
 import { JSON_FLAG, type Verb } from '../cli/verb.ts';
-import { examine, type Report } from '../doctor/examine.ts';
+import type { Report } from '../doctor/examine.ts';
 
 const programLine = ({ name, works, path, version, needed }: Report['programs'][number]): string => {
   const state = works ? (version ?? '?').padEnd(12) : path === undefined ? 'MISSING' : 'BROKEN'.padEnd(12);
@@ -33,6 +33,7 @@ export const doctor: Verb = {
   flags: JSON_FLAG,
   notes: 'Exit code 0 when everything is there (warnings included), 5 when something is off.',
   run: async ({ config, output }) => {
+    const { examine } = await import('../doctor/examine.ts');
     const report = await examine(config.path);
     output.show(report, describe(report));
     return report.off.length === 0 ? EXIT.ok : EXIT.unavailable;

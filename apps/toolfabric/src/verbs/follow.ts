@@ -32,8 +32,8 @@ export const get: Verb = {
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const view = await fabric.getCall(context.args.positionals[0] ?? '', { signal: context.signal });
+    withFabric(context, async (fabric, request) => {
+      const view = await fabric.getCall(context.args.positionals[0] ?? '', request);
       context.output.show(view, describeCall(view));
       return exitOfCall(view);
     }),
@@ -47,8 +47,8 @@ export const cancel: Verb = {
   flags: CONNECT_FLAGS,
   notes: `Exit code 0 when the request was taken, whatever the call's state; 4 when its outcome is unknown.`,
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const view = await fabric.cancelCall(context.args.positionals[0] ?? '', { signal: context.signal });
+    withFabric(context, async (fabric, request) => {
+      const view = await fabric.cancelCall(context.args.positionals[0] ?? '', request);
       context.output.show(view, describeCall(view));
       return view.state === 'unknown' ? EXIT.unknown : EXIT.ok;
     }),

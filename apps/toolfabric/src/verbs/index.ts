@@ -1,9 +1,8 @@
 import type { Verb } from '../cli/verb.ts';
 import { call } from './call.ts';
+import { keys, provision } from './cluster.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
-import { keys } from './keys.ts';
-import { provision } from './provision.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';

@@ -23,15 +23,15 @@ export const taskCreate: Verb = {
     ...CONNECT_FLAGS,
   },
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const { args, output, signal } = context;
+    withFabric(context, async (fabric, request) => {
+      const { args, output } = context;
       const workspace = args.text('workspace');
       const task = await fabric.createTask(
         {
           title: args.positionals[0] ?? '',
           ...(workspace === undefined ? {} : { workspace: workspaceSource(workspace) }),
         },
-        { signal },
+        request,
       );
       output.show(task, describe(task));
       return EXIT.ok;
@@ -45,8 +45,8 @@ export const taskShow: Verb = {
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const task = await fabric.getTask(context.args.positionals[0] ?? '', { signal: context.signal });
+    withFabric(context, async (fabric, request) => {
+      const task = await fabric.getTask(context.args.positionals[0] ?? '', request);
       context.output.show(task, describe(task));
       return EXIT.ok;
     }),
@@ -62,11 +62,11 @@ export const taskEnd: Verb = {
     ...CONNECT_FLAGS,
   },
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const { args, output, signal } = context;
+    withFabric(context, async (fabric, request) => {
+      const { args, output } = context;
       const outcome = TaskOutcome.safeParse(args.text('outcome') ?? 'succeeded');
       if (!outcome.success) throw new UsageError(`--outcome: give ${TaskOutcome.options.join(', ')}`);
-      const task = await fabric.endTask(args.positionals[0] ?? '', outcome.data, { signal });
+      const task = await fabric.endTask(args.positionals[0] ?? '', outcome.data, request);
       output.show(task, describe(task));
       return EXIT.ok;
     }),

@@ -5,7 +5,6 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Context, JSON_FLAG, type Verb } from '../cli/verb.ts';
 import { stateFiles } from '../up/state-dir.ts';
-import { addToken, readTokens, revokeToken } from '../up/tokens-file.ts';
 
 const STATE_FLAGS = { ...(CONNECT_FLAGS['state'] && { state: CONNECT_FLAGS['state'] }), ...JSON_FLAG };
 
@@ -23,6 +22,7 @@ const list: Verb = {
   positionals: [0, 0],
   flags: STATE_FLAGS,
   run: async (context) => {
+    const { readTokens } = await import('../up/tokens-file.ts');
     const entries = readTokens(fileOf(context));
     const shown = entries.map(({ sha256: _hash, ...entry }) => entry);
     context.output.show(shown, entries.map(line).join('\n') || 'no tokens');
@@ -58,6 +58,7 @@ const add: Verb = {
     const days = args.integer('days', 1, 3650);
     const expiry = days === undefined ? {} : { expiresAt: Date.now() + days * 86_400_000 };
     const id = args.positionals[0] ?? '';
+    const { addToken } = await import('../up/tokens-file.ts');
     const token = addToken(fileOf(context), { id, ...who.data, rights: args.list('right'), ...expiry });
     output.show({ id, token }, token);
     return EXIT.ok;
@@ -72,6 +73,7 @@ const revoke: Verb = {
   flags: STATE_FLAGS,
   run: async (context) => {
     const id = context.args.positionals[0] ?? '';
+    const { revokeToken } = await import('../up/tokens-file.ts');
     revokeToken(fileOf(context), id);
     context.output.show({ revoked: id }, `revoked ${id}`);
     return EXIT.ok;

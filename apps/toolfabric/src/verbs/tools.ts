@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { parseContractYaml } from '@toolfabric/catalogue';
 import type { FabricClient } from '@toolfabric/client';
 import { type ModelTool, ToolName, type ToolSummary, ToolVersion } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
@@ -27,9 +26,9 @@ const list: Verb = {
   positionals: [0, 0],
   flags: { all: { type: 'boolean', help: 'also drafts, deprecated and retired versions' }, ...CONNECT_FLAGS },
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const { args, output, signal } = context;
-      const answer = await fabric.listTools({ allStates: args.on('all') }, { signal });
+    withFabric(context, async (fabric, request) => {
+      const { args, output } = context;
+      const answer = await fabric.listTools({ allStates: args.on('all') }, request);
       output.show(answer, answer.tools.map(line).join('\n') || 'no tools');
       return EXIT.ok;
     }),
@@ -42,8 +41,8 @@ const show: Verb = {
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const answer = await fabric.describeTool(context.args.positionals[0] ?? '', { signal: context.signal });
+    withFabric(context, async (fabric, request) => {
+      const answer = await fabric.describeTool(context.args.positionals[0] ?? '', request);
       context.output.show(answer, describe(answer.summary, answer.model));
       return EXIT.ok;
     }),
@@ -57,11 +56,12 @@ const putDraft: Verb = {
   flags: CONNECT_FLAGS,
   notes: 'Needs a token with the right registry:publish.',
   run: (context) =>
-    withFabric(context, async (fabric) => {
-      const { args, output, signal } = context;
+    withFabric(context, async (fabric, request) => {
+      const { args, output } = context;
       const file = args.positionals[0] ?? '';
+      const { parseContractYaml } = await import('@toolfabric/catalogue');
       const contract = parseContractYaml(readFileSync(file === '-' ? 0 : file, 'utf8'), file);
-      const summary = await fabric.putDraft(contract as unknown as Json, { signal });
+      const summary = await fabric.putDraft(contract as unknown as Json, request);
       output.show(summary, line(summary));
       return EXIT.ok;
     }),
@@ -77,9 +77,9 @@ const move = (to: Move, summary: string): Verb => ({
   flags: CONNECT_FLAGS,
   notes: 'Needs a token with the right registry:publish.',
   run: (context) =>
-    withFabric(context, async (fabric: FabricClient) => {
+    withFabric(context, async (fabric: FabricClient, request) => {
       const [name, version] = exactVersion(context.args.positionals[0] ?? '');
-      const moved = await fabric[to](name, version, { signal: context.signal });
+      const moved = await fabric[to](name, version, request);
       context.output.show(moved, line(moved));
       return EXIT.ok;
     }),

@@ -4,8 +4,6 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Context, JSON_FLAG, type Verb } from '../cli/verb.ts';
 import { findProgram } from '../programs/find-program.ts';
-import { runStory, sampleFolder } from '../story/run-story.ts';
-import { runUp } from '../up/run-up.ts';
 import { stateFiles } from '../up/state-dir.ts';
 
 const DEFAULT_PORT = 7400;
@@ -30,11 +28,16 @@ export const up: Verb = {
     ...JSON_FLAG,
   },
   notes: `Endpoints and token are printed and kept in client.json of the state folder, which the other verbs read.
-Exit code 0 after Ctrl-C; 1 when the story went wrong or a service ended by itself; 5 when something did not start.`,
+Exit code 0 after Ctrl-C; 1 when the story went wrong, a service ended by itself, or the state folder is in use or from
+a newer bus; 5 when something is missing or did not start.`,
   run: async (context) => {
     const { args, config } = context;
     if (args.on('exit') && !args.on('story')) throw new UsageError('--exit goes with --story');
     const stateDir = stateDirOf(args, config);
+    const [{ runUp }, { sampleFolder }] = await Promise.all([
+      import('../up/run-up.ts'),
+      import('../story/sample-repository.ts'),
+    ]);
     const options = {
       stateDir,
       port: args.integer('port', 0, 65_535) ?? DEFAULT_PORT,
@@ -57,6 +60,7 @@ const stay = async (
 ): Promise<number> => {
   output.show({ event: 'up', ...client, stateDir }, banner(client, stateDir));
   if (args.on('story')) {
+    const { runStory } = await import('../story/run-story.ts');
     const code = await runStory({ client, stateDir, git: findProgram('git', config.path), output, signal });
     if (args.on('exit')) return code;
   }
