@@ -1,5 +1,6 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { status } from '@grpc/grpc-js';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import { createLogger } from '@toolfabric/kernel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ALICE, BOB, type OpenGateway, type OpenOptions, openGateway } from './testing/open-gateway.ts';
@@ -12,7 +13,7 @@ const TASK = 't-00000000000000000000000000';
 const UNAUTHENTICATED = { code: status.UNAUTHENTICATED, error: { type: 'unauthenticated', retryable: false } };
 
 let router: ScriptedRouter;
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 let log: string;
 const reopen = async (options: OpenOptions = {}) => {
   await open?.close();
@@ -21,7 +22,7 @@ const reopen = async (options: OpenOptions = {}) => {
   const logger = createLogger('gateway', (line) => {
     log += line;
   });
-  open = await openGateway(router.ports(), { logger, ...options });
+  open = await openGateway(connectFabric, router.ports(), { logger, ...options });
 };
 beforeEach(() => reopen());
 afterEach(() => open.close());

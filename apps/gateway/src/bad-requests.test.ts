@@ -1,5 +1,6 @@
 import { connect } from 'node:http2';
 import { credentials, Metadata, makeGenericClientConstructor, type ServiceError, status } from '@grpc/grpc-js';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import { uuidv7 } from '@toolfabric/kernel';
 import { callViewFromWire, decodeErrorMetadata, ERROR_METADATA_KEY } from '@toolfabric/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -9,10 +10,10 @@ import { ScriptedRouter } from './testing/scripted-router.ts';
 
 const TASK = 't-00000000000000000000000000';
 const router = new ScriptedRouter();
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 let raw: ReturnType<typeof rawTools>;
 beforeAll(async () => {
-  open = await openGateway(router.ports());
+  open = await openGateway(connectFabric, router.ports());
   raw = rawTools(open.gateway.address, open.alice);
 });
 afterAll(async () => {

@@ -1,4 +1,5 @@
 import { status } from '@grpc/grpc-js';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import type { CallView } from '@toolfabric/contract';
 import { callIdFor, uuidv7 } from '@toolfabric/kernel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,11 +12,11 @@ const TASK = 't-00000000000000000000000000';
 const proposal = (changes = {}) => ({ taskId: TASK, tool: 'workspace.read_file', args: { path: 'a' }, ...changes });
 
 let router: ScriptedRouter;
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 const reopen = async (options: OpenOptions = {}) => {
   await open?.close();
   router = new ScriptedRouter();
-  open = await openGateway(router.ports(), options);
+  open = await openGateway(connectFabric, router.ports(), options);
 };
 beforeEach(() => reopen());
 afterEach(() => open.close());
@@ -91,6 +92,25 @@ describe('Call', () => {
       expect(view.result?.status).toBe(state === 'unknown' || state === 'denied' ? state : 'error');
     },
   );
+
+  it('RE-2: waits on while an unknown outcome is being found out, and tells it when the wait is over', async () => {
+    const client = open.connect(open.alice);
+    const found = client.call(proposal());
+    const callId = await firstCall();
+    router.loseReceipt(callId);
+    const given = await client.call(proposal({ requestKey: uuidv7() }), { waitMs: 0 });
+    router.loseReceipt(given.callId);
+    const told = await client.getCall(given.callId);
+    expect(told).toMatchObject({ state: 'unknown', reconciling: true, result: { status: 'unknown' } });
+    const settled = router.settle(callId);
+    expect(await found).toStrictEqual(settled);
+  });
+
+  it('RE-2: tells an unknown outcome at the wait limit', async () => {
+    const answer = open.connect(open.alice).call(proposal(), { waitMs: 150 });
+    router.loseReceipt(await firstCall());
+    expect(await answer).toMatchObject({ state: 'unknown', reconciling: true, result: { sideEffect: 'possible' } });
+  });
 
   it('hands on a refusal of the router as a result', async () => {
     const refused = { ...base(), state: 'refused', settledAt: 2, result: { ...approvalResult, status: 'denied' } };

@@ -1,3 +1,4 @@
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import type { RpcRequest, TaskRecord } from '@toolfabric/contract';
 import { FabricError, uuidv7 } from '@toolfabric/kernel';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -5,9 +6,9 @@ import { ALICE, type OpenGateway, openGateway } from './testing/open-gateway.ts'
 import { ScriptedRouter } from './testing/scripted-router.ts';
 
 const router = new ScriptedRouter();
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 beforeAll(async () => {
-  open = await openGateway(router.ports());
+  open = await openGateway(connectFabric, router.ports());
 });
 afterAll(() => open.close());
 beforeEach(() => {

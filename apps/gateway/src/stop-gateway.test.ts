@@ -1,3 +1,4 @@
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import { ANSWERED } from '@toolfabric/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OpenGateway, openGateway } from './testing/open-gateway.ts';
@@ -7,10 +8,10 @@ import { until } from './testing/until.ts';
 
 const CALL = { taskId: 't-00000000000000000000000000', tool: 'a.b' };
 let router: ScriptedRouter;
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 beforeEach(async () => {
   router = new ScriptedRouter();
-  open = await openGateway(router.ports());
+  open = await openGateway(connectFabric, router.ports());
 });
 afterEach(() => open.close());
 
@@ -30,7 +31,7 @@ describe('a gateway that stops', () => {
     await until(() => router.calls.size === 1, 'a call');
     const port = Number(open.gateway.address.split(':').at(-1));
     await open.gateway.stop();
-    const next = await openGateway(router.ports(), { tokens: open.entries, listen: { port } });
+    const next = await openGateway(connectFabric, router.ports(), { tokens: open.entries, listen: { port } });
     await until(() => router.count('call') >= 2, 'the same call again');
     const settled = router.settle([...router.calls.keys()][0] ?? '');
     expect(await answer).toStrictEqual(settled);
@@ -49,7 +50,7 @@ describe('a gateway that stops', () => {
     await until(() => router.watchers === 1, 'the watch');
     const port = Number(open.gateway.address.split(':').at(-1));
     await open.gateway.stop();
-    const next = await openGateway(router.ports(), { tokens: open.entries, listen: { port } });
+    const next = await openGateway(connectFabric, router.ports(), { tokens: open.entries, listen: { port } });
     await until(() => router.watchers === 1, 'the watch again');
     router.settle(callId);
     await watch;
@@ -60,7 +61,7 @@ describe('a gateway that stops', () => {
   it('breaks off what does not end within the drain time', async () => {
     router.scripts.getTask = () => new Promise(() => {});
     const ports = router.ports();
-    const stuck = await openGateway({ ...ports, request: () => new Promise(() => {}) });
+    const stuck = await openGateway(connectFabric, { ...ports, request: () => new Promise(() => {}) });
     const raw = rawTools(stuck.gateway.address, stuck.alice);
     const failed = raw.fails(() => raw.call({ ...CALL, waitMs: 60_000 }));
     await new Promise((resolve) => setTimeout(resolve, 50));

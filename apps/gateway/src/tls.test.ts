@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectFabric } from '@toolfabric/client';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenGateway, openGateway } from './testing/open-gateway.ts';
 import { ScriptedRouter } from './testing/scripted-router.ts';
@@ -11,11 +11,11 @@ const CALL = { taskId: 't-00000000000000000000000000', tool: 'a.b', args: {} };
 const folder = mkdtempSync(join(tmpdir(), 'toolfabric-tls-'));
 const own = selfSigned();
 const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 beforeAll(async () => {
   writeFileSync(tls.certFile, own.cert);
   writeFileSync(tls.keyFile, own.key);
-  open = await openGateway(new ScriptedRouter().ports(), { listen: { tls } });
+  open = await openGateway(connectFabric, new ScriptedRouter().ports(), { listen: { tls } });
 });
 afterAll(async () => {
   await open.close();
@@ -43,12 +43,14 @@ describe('TLS', () => {
   });
 
   it('a gateway without its certificate does not start', async () => {
-    const missing = openGateway(new ScriptedRouter().ports(), { listen: { tls: { ...tls, certFile: '/nowhere' } } });
+    const missing = openGateway(connectFabric, new ScriptedRouter().ports(), {
+      listen: { tls: { ...tls, certFile: '/nowhere' } },
+    });
     await expect(missing).rejects.toThrow('ENOENT');
   });
 
   it('a gateway beyond loopback without TLS does not start', async () => {
-    const open = openGateway(new ScriptedRouter().ports(), { listen: { host: '0.0.0.0' } });
+    const open = openGateway(connectFabric, new ScriptedRouter().ports(), { listen: { host: '0.0.0.0' } });
     await expect(open).rejects.toThrow('without TLS');
   });
 });

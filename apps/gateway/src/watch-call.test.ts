@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { CallNews, FabricClient } from '@toolfabric/client';
+import { type CallNews, connectFabric, type FabricClient } from '@toolfabric/client';
 import type { WatchCallResponse } from '@toolfabric/proto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OpenGateway, type OpenOptions, openGateway } from './testing/open-gateway.ts';
@@ -10,13 +10,13 @@ import { WatchFeed } from './watch-feed.ts';
 
 const TASK = 't-00000000000000000000000000';
 let router: ScriptedRouter;
-let open: OpenGateway;
+let open: OpenGateway<FabricClient>;
 let client: FabricClient;
 let callId: string;
 const reopen = async (options: OpenOptions = {}) => {
   await open?.close();
   router = new ScriptedRouter();
-  open = await openGateway(router.ports(), options);
+  open = await openGateway(connectFabric, router.ports(), options);
   client = open.connect(open.alice);
   callId = (await client.startCall({ taskId: TASK, tool: 'a.b', args: {} })).callId;
 };
@@ -52,6 +52,16 @@ describe('WatchCall', () => {
     const { heard, end } = collect(client.watchCall(callId));
     await end;
     expect(heard).toEqual(['unknown']);
+  });
+
+  it('RE-2: tells an unknown outcome, and the final one once it was found out', async () => {
+    const { heard, end } = collect(client.watchCall(callId));
+    await until(() => router.watchers === 1, 'the watch');
+    router.loseReceipt(callId);
+    await until(() => heard.includes('unknown'), 'unknown');
+    router.settle(callId);
+    await end;
+    expect(heard).toEqual(['queued', 'unknown', 'ok']);
   });
 
   it('tells the end by notice alone, and by asking alone', async () => {

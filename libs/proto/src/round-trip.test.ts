@@ -97,7 +97,7 @@ const toolResult = optional(
 ).map((value) => ToolResult.parse(value));
 const callView = optional(
   { callId: text, state: fc.constantFrom(...VisibleState.options), taskId: text, tool, createdAt: count },
-  { settledAt: count, result: toolResult },
+  { settledAt: count, reconciling: fc.constant(true), result: toolResult },
 ).map((value) => CallView.parse(value));
 
 const path = fc.string({ minLength: 1, maxLength: 30 });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectFabric, type FabricClient } from '@toolfabric/client';
 import { type Faults, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import { type GatewayLimits, LIMITS } from '../limits.ts';
@@ -12,7 +11,12 @@ import { issueToken, type NewToken, type TokenEntry } from '../tokens.ts';
 export const ALICE = { tenant: 'acme', user: 'alice', agent: 'coder' };
 export const BOB = { tenant: 'acme', user: 'bob', agent: 'coder' };
 
-export interface OpenGateway {
+/** What a client of the front door looks like from here. */
+export interface Closable {
+  close(): void;
+}
+
+export interface OpenGateway<Client extends Closable> {
   readonly gateway: Gateway;
   readonly tokensFile: string;
   readonly entries: TokenEntry[];
@@ -20,7 +24,7 @@ export interface OpenGateway {
   issue(token: NewToken): string;
   writeTokens(): void;
   /** A client with a token of its own; closed with the gateway. */
-  connect(token: string): FabricClient;
+  connect(token: string): Client;
   readonly alice: string;
   readonly bob: string;
   close(): Promise<void>;
@@ -37,11 +41,15 @@ export interface OpenOptions {
 }
 
 /** A real gateway on a free loopback port over the given bus. */
-export const openGateway = async (ports: GatewayPorts, options: OpenOptions = {}): Promise<OpenGateway> => {
+export const openGateway = async <Client extends Closable>(
+  connect: (to: { address: string; token: string }) => Client,
+  ports: GatewayPorts,
+  options: OpenOptions = {},
+): Promise<OpenGateway<Client>> => {
   const folder = mkdtempSync(join(tmpdir(), 'toolfabric-gateway-'));
   const tokensFile = join(folder, 'tokens.json');
   const entries = [...(options.tokens ?? [])];
-  const clients: FabricClient[] = [];
+  const clients: Client[] = [];
   const writeTokens = () => writeFileSync(tokensFile, JSON.stringify(entries));
   const issue = (token: NewToken) => {
     const issued = issueToken(token);
@@ -69,7 +77,7 @@ export const openGateway = async (ports: GatewayPorts, options: OpenOptions = {}
     alice,
     bob,
     connect(token) {
-      const client = connectFabric({ address: gateway.address, token });
+      const client = connect({ address: gateway.address, token });
       clients.push(client);
       return client;
     },

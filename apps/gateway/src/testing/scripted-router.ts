@@ -44,10 +44,19 @@ export class ScriptedRouter {
   /** Ends a call; `silently` loses the notice. */
   settle(callId: string, state: VisibleState = 'ok', silently = false): CallView {
     const known = this.#known(callId);
-    const view = { ...known.view, state, settledAt: Date.now(), result: resultOf(known.view, state) };
+    const { reconciling: _, ...rest } = known.view;
+    const view = { ...rest, state, settledAt: Date.now(), result: resultOf(known.view, state) };
     this.calls.set(callId, { ...known, view });
     if (!silently) this.notify({ actor: known.actor, view });
     return view;
+  }
+
+  /** Ends a call as unknown while its outcome is still being found out. */
+  loseReceipt(callId: string): void {
+    const { actor } = this.#known(callId);
+    const view = { ...this.settle(callId, 'unknown', true), reconciling: true };
+    this.calls.set(callId, { actor, view });
+    this.notify({ actor, view });
   }
 
   move(callId: string, state: VisibleState): void {
