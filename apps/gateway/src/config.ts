@@ -15,6 +15,8 @@ export interface GatewayConfig {
   readonly faults: Faults;
   /** No health port when left out. */
   readonly healthPort?: number;
+  /** Loopback when left out; a pod's probes come from the node. */
+  readonly healthHost?: string;
 }
 
 const Port = z.coerce.number().int().min(0).max(65_535);
@@ -32,6 +34,7 @@ const Environment = z.object({
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: Port.optional(),
+  TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
 });
 
 /** Throws with the names of the variables that are missing or wrong. Reads the key file, and nothing else. */
@@ -56,6 +59,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     limits: LIMITS,
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
+    ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };
 };
 

@@ -11,7 +11,7 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
   const bus = await connectGateway({ ...config.bus, name: 'gateway' });
   try {
     const gateway = await startGateway(config, bus, logger, systemClock);
-    const health = await openHealth(config.healthPort, () => bus.isConnected() && gateway.isReady()).catch(
+    const health = await openHealth(config, () => bus.isConnected() && gateway.isReady()).catch(
       async (error: unknown) => {
         await gateway.stop();
         throw error;
@@ -38,5 +38,8 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
   }
 };
 
-const openHealth = async (port: number | undefined, isReady: () => boolean): Promise<RunningService | undefined> =>
-  port === undefined ? undefined : startHealth(port, () => true, { isReady });
+const openHealth = async (
+  { healthPort: port, healthHost: host }: GatewayConfig,
+  isReady: () => boolean,
+): Promise<RunningService | undefined> =>
+  port === undefined ? undefined : startHealth(port, () => true, { isReady, ...(host === undefined ? {} : { host }) });

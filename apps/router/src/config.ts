@@ -15,6 +15,8 @@ export interface RouterConfig {
   readonly faults: Faults;
   /** No health port when left out. */
   readonly healthPort?: number;
+  /** Loopback when left out; a pod's probes come from the node. */
+  readonly healthHost?: string;
 }
 
 const Environment = z.object({
@@ -29,6 +31,7 @@ const Environment = z.object({
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
 });
 
 const policyFrom = (file: string | undefined): RiskPolicyInput =>
@@ -54,5 +57,6 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
+    ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };
 };

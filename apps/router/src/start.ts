@@ -88,8 +88,14 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       serving -= 1;
     }
   });
+  // A lost bus comes back by itself; a restart would only lose what is in flight.
   const health =
-    config.healthPort === undefined ? undefined : await startHealth(config.healthPort, () => bus.isConnected());
+    config.healthPort === undefined
+      ? undefined
+      : await startHealth(config.healthPort, () => true, {
+          isReady: () => bus.isConnected(),
+          ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
+        });
   const idle = async () => {
     const until = performance.now() + pace.drainMs;
     while (serving > 0 && performance.now() < until) await systemClock.sleep(10);

@@ -30,6 +30,8 @@ export interface WorkerCliConfig {
   readonly searchPath: readonly string[];
   /** No health port when left out. */
   readonly healthPort?: number;
+  /** Loopback when left out; a pod's probes come from the node. */
+  readonly healthHost?: string;
 }
 
 const Flag = z.enum(['0', '1']).default('0');
@@ -49,6 +51,7 @@ const Environment = z.object({
   TOOLFABRIC_TEST: Flag,
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: Whole(0, 65_535).optional(),
+  TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
   TOOLFABRIC_SLOTS: Whole(1, 64).default(4),
   TOOLFABRIC_STATE_DIR: Directory,
   /** Separated as in `PATH`. */
@@ -90,5 +93,6 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     lockWaitMs: values.TOOLFABRIC_LOCK_WAIT_MS,
     searchPath: values.PATH.split(delimiter),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
+    ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };
 };

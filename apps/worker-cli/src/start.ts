@@ -47,8 +47,14 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
     await bus.close();
     throw thrown;
   });
+  // A lost bus comes back by itself; a restart would only lose what is in flight.
   const health =
-    config.healthPort === undefined ? undefined : await startHealth(config.healthPort, () => bus.isConnected());
+    config.healthPort === undefined
+      ? undefined
+      : await startHealth(config.healthPort, () => true, {
+          isReady: () => bus.isConnected(),
+          ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
+        });
   let stopping: Promise<void> | undefined;
   const shutDown = async () => {
     await worker.stop();
