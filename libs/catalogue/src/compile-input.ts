@@ -18,13 +18,14 @@ const OPTIONS = {
   strict: true,
   strictRequired: false,
   allowUnionTypes: true,
-  allErrors: true,
   verbose: true,
   messages: false,
   ownProperties: true,
   logger: false,
   code: { regExp: linearEngine as never },
 } as const;
+/** Values in arguments whose errors are all listed; with more of them the first error must do. */
+const MAX_VALUES = 500;
 
 let dialect: Ajv2020 | undefined;
 
@@ -36,12 +37,28 @@ const checkDialect = (schema: Record<string, unknown>): void => {
   throw new Error(`${error?.instancePath || '/'} is not valid (${error?.keyword ?? 'schema'})`);
 };
 
+type Validate = (args: unknown) => readonly ErrorObject[];
+
 /** A validator of its own for each schema: it keeps whatever it ever compiled, and goes with it. */
-const compileSchema = (schema: Record<string, unknown>): ((args: unknown) => readonly ErrorObject[]) => {
-  checkDialect(schema);
-  const ajv = new Ajv2020({ ...OPTIONS, formats: assertedFormats(), meta: false, validateSchema: false });
-  const validate = ajv.compile(schema);
+const compileSchema = (schema: Record<string, unknown>, allErrors: boolean): Validate => {
+  const options = { ...OPTIONS, allErrors, formats: assertedFormats(), meta: false, validateSchema: false };
+  const validate = new Ajv2020(options).compile(schema);
   return (args) => (validate(args) ? [] : (validate.errors ?? []));
+};
+
+/** Whether there are few values in it, at any depth; looks at no more than the limit. */
+const isSmall = (value: unknown): boolean => {
+  const left = [value];
+  let seen = 0;
+  while (left.length > 0) {
+    const item = left.pop();
+    seen += 1;
+    if (typeof item !== 'object' || item === null) continue;
+    const inner = Object.values(item);
+    if (seen + left.length + inner.length > MAX_VALUES) return false;
+    left.push(...inner);
+  }
+  return true;
 };
 
 const refuse = (problems: readonly string[], cause?: unknown): FabricError =>
@@ -50,15 +67,26 @@ const refuse = (problems: readonly string[], cause?: unknown): FabricError =>
 /**
  * Compiles the input schema of a contract (JSON Schema 2020-12, strict, formats asserted, patterns matched in linear
  * time). Costs milliseconds: the caller keeps the check by the digest of the contract. Throws `contract_invalid`.
+ *
+ * A check stops at the first error. Only small arguments are then looked through for all of them, so that hostile ones
+ * cannot make errors by the million.
  */
 export const compileInput = ({ input }: Pick<ToolContract, 'input'>): InputCheck => {
   const problems = inspectSchema(input);
   if (problems.length > 0) throw refuse(problems);
-  let validate: (args: unknown) => readonly ErrorObject[];
+  let first: Validate;
   try {
-    validate = compileSchema(input);
+    checkDialect(input);
+    first = compileSchema(input, false);
   } catch (error) {
     throw refuse([error instanceof Error ? error.message.slice(0, 300) : 'it cannot be compiled'], error);
   }
-  return (args) => toFieldErrors(validate(args));
+  let all: Validate | undefined;
+  return (args) => {
+    const errors = first(args);
+    if (errors.length === 0) return [];
+    if (!isSmall(args)) return toFieldErrors(errors);
+    all ??= compileSchema(input, true);
+    return toFieldErrors(all(args));
+  };
 };

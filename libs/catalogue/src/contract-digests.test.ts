@@ -58,6 +58,29 @@ describe('contractDigests', () => {
     expect(written).toEqual(original);
   });
 
+  it.each([
+    'internal',
+    'execution.mode',
+    'execution.network',
+    'execution.credentials',
+    'execution.pools',
+    'execution.options',
+    'governance.claimless',
+    'governance.pii_allowed',
+    'governance.retention_days',
+    'governance.redact',
+    'governance.reconcile.fence',
+    'governance.reconcile.window_ms',
+  ])('RG-3: a record from before the field %s existed keeps its digests', (path) => {
+    const older = JSON.parse(JSON.stringify(sampleContract()));
+    const keys = path.split('.');
+    const last = keys.pop() ?? '';
+    const holder = keys.reduce((value, key) => value[key], older);
+    expect(holder[last]).toBeDefined();
+    delete holder[last];
+    expect(contractDigests(older)).toEqual(original);
+  });
+
   it('does not depend on the order of the fields', () => {
     const shuffle = (value: unknown, seed: number): unknown => {
       if (typeof value !== 'object' || value === null) return value;

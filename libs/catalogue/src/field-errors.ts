@@ -10,6 +10,8 @@ import { isSchemaObject, type SchemaObject } from './schema-keywords.ts';
 
 /** Fields in one answer; the last says how many were left out. */
 export const MAX_FIELD_ERRORS = 20;
+/** Errors of the validator that are looked at. */
+const MAX_EXAMINED = 2000;
 const MAX_POINTER = 200;
 const MAX_PART = 300;
 
@@ -172,9 +174,10 @@ const toFieldError = (error: ErrorObject): FieldError => {
 
 /** The errors of the validator as advice that a model can act on; short, without repetition, and never more than 20. */
 export const toFieldErrors = (errors: readonly ErrorObject[]): FieldError[] => {
-  const kept = keepBestBranches(errors).filter(({ keyword }) => !ECHOES.has(keyword));
+  const examined = errors.slice(0, MAX_EXAMINED);
+  const kept = keepBestBranches(examined).filter(({ keyword }) => !ECHOES.has(keyword));
   const distinct = new Map<string, FieldError>();
-  for (const error of kept.length > 0 ? kept : errors) {
+  for (const error of kept.length > 0 ? kept : examined) {
     if (distinct.size > MAX_FIELD_ERRORS) break;
     const fieldError = toFieldError(error);
     distinct.set(`${fieldError.field}\n${fieldError.expected}`, fieldError);

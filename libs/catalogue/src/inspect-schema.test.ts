@@ -112,6 +112,7 @@ describe('inputs that are refused', () => {
     ],
     ['unique items without a number', { type: 'array', uniqueItems: true }, 'need a maxItems'],
     ['contained items without a number', { type: 'array', contains: { type: 'string' } }, 'need a maxItems'],
+    ['many branches', { anyOf: Array.from({ length: 21 }, (_, i) => ({ const: i })) }, 'branches of anyOf'],
     ['a long enumeration', { enum: Array.from({ length: 201 }, (_, i) => i) }, 'enum values'],
   ])('%s', (_, schema, problem) => expect(problems(closed({ a: schema }))).toContain(problem));
 

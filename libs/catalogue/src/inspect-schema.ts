@@ -9,6 +9,7 @@ const MAX_SCHEMA_DEPTH = 24;
 /** Subschemas, with every reference followed each time it stands. */
 const MAX_EXPANDED = 2000;
 const MAX_ENUM = 200;
+const MAX_BRANCHES = 20;
 /** Items that may be compared with one another. */
 const MAX_COMPARED_ITEMS = 1000;
 const MAX_PROBLEMS = 20;
@@ -33,6 +34,15 @@ const checkKeywords: Rule = (schema, place, report) => {
   }
   if (schema.$schema !== undefined && schema.$schema !== DIALECT) report(place, `$schema may only be ${DIALECT}`);
   if (Array.isArray(schema.enum) && schema.enum.length > MAX_ENUM) report(place, `more than ${MAX_ENUM} enum values`);
+};
+
+const checkBranches: Rule = (schema, place, report) => {
+  for (const keyword of ['allOf', 'anyOf', 'oneOf', 'prefixItems']) {
+    const branches = schema[keyword];
+    if (Array.isArray(branches) && branches.length > MAX_BRANCHES) {
+      report(place, `more than ${MAX_BRANCHES} branches of ${keyword}`);
+    }
+  }
 };
 
 const checkText: Rule = (schema, place, report) => {
@@ -77,7 +87,7 @@ const checkObject: Rule = (schema, place, report) => {
   }
 };
 
-const RULES: readonly Rule[] = [checkKeywords, checkText, checkPatterns, checkArray, checkObject];
+const RULES: readonly Rule[] = [checkKeywords, checkBranches, checkText, checkPatterns, checkArray, checkObject];
 
 const checkRoot: Rule = (schema, place, report) => {
   if (schema.type !== 'object') report(place, 'the input must be an object: set type to object');

@@ -113,7 +113,7 @@ describe('inputNarrowings', () => {
           expect(now(one)).toEqual([]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
     expect(compared).toBeGreaterThan(100);
   });
