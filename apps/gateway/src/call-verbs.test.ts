@@ -60,7 +60,7 @@ describe('Call', () => {
 
   it('gives the handle, not a broken request, when the caller is less patient than its wait limit', async () => {
     const raw = rawTools(open.gateway.address, open.alice);
-    const { call } = await raw.call({ ...proposal(), waitMs: 60_000 }, { deadlineMs: 400 });
+    const { call } = await raw.call({ ...proposal(), waitMs: 60_000 }, { deadlineMs: 1_500 });
     expect(call?.callId).toBe(await firstCall());
     raw.close();
   });

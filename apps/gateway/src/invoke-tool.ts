@@ -46,15 +46,17 @@ export const invokeTool = async (
     if (accepted.state !== 'refused') deps.faults.at('gateway.after-accept');
     if (wait === undefined || isAnswer(accepted)) return accepted;
     const leftMs = waitMs - (deps.clock.monotonic() - began);
-    return await wait.forAnswer(accepted, Math.max(0, Math.min(leftMs, context.leftMs() - REPLY_MS)));
+    return await wait.forAnswer(accepted, Math.max(0, Math.min(leftMs, beforeDeadline(context.leftMs()))));
   } finally {
     stopOnGone();
     wait?.stop();
   }
 };
 
-/** Kept of the caller's deadline for the answer itself, so that it gets the handle and not a broken request. */
-const REPLY_MS = 50;
+const REPLY_MS = 200;
+
+/** Keeps a part of the caller's deadline for the answer itself, so that it gets the handle and not a broken request. */
+const beforeDeadline = (leftMs: number): number => leftMs - Math.min(REPLY_MS, leftMs / 4);
 
 const readBodyOrRefusal = (read: () => string): string | FabricError => {
   try {

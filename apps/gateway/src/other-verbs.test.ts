@@ -89,6 +89,25 @@ describe('tasks', () => {
   });
 });
 
+it.each(['', 't-*', 't-00000000000000000000000000.x', 'x'.repeat(5_000)])(
+  'a task id such as %j reaches nothing',
+  async (taskId) => {
+    const client = open.connect(open.alice);
+    await expect(client.getTask(taskId)).rejects.toMatchObject({ type: 'invalid_request' });
+    await expect(client.endTask(taskId, 'failed')).rejects.toMatchObject({ type: 'invalid_request' });
+    expect(router.asked).toEqual([]);
+  },
+);
+
+it.each([
+  ['read', 'unknown_tool'],
+  ['a.*', 'unknown_tool'],
+  ['a.b@new', 'unknown_version'],
+])('a tool such as %j cannot be described: %s', async (tool, type) => {
+  await expect(open.connect(open.alice).describeTool(tool)).rejects.toMatchObject({ type });
+  expect(router.asked).toEqual([]);
+});
+
 describe('the catalogue', () => {
   it('is listed and described for the actor of the token', async () => {
     router.scripts.listTools = () => ({ tools: [SUMMARY], catalogueDigest: 'c' });

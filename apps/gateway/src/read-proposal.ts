@@ -26,7 +26,7 @@ export const readHead = (
 ): { callId: string; head: ProposalHead } => {
   const { requestKey, taskId, operationKey, deadlineMs, turn, modelCallId } = proposal;
   const callId = callIdFor(actor, requestKey, now);
-  if (!TaskId.safeParse(taskId).success) throw invalidField('task_id', 'the id of a task');
+  checkTaskId(taskId);
   checkText('operation_key', operationKey);
   checkText('model_call_id', modelCallId);
   if (deadlineMs !== undefined && (deadlineMs < 1 || deadlineMs > DAY_MS)) {
@@ -45,6 +45,11 @@ export const readHead = (
     ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
   };
   return { callId, head };
+};
+
+/** Throws `invalid_request` for what cannot be the id of any task. */
+export const checkTaskId = (taskId: string): void => {
+  if (!TaskId.safeParse(taskId).success) throw invalidField('task_id', 'the id of a task');
 };
 
 const checkText = (field: string, text: string | undefined): void => {

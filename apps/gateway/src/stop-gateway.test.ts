@@ -59,12 +59,15 @@ describe('a gateway that stops', () => {
   });
 
   it('breaks off what does not end within the drain time', async () => {
-    router.scripts.getTask = () => new Promise(() => {});
-    const ports = router.ports();
-    const stuck = await openGateway(connectFabric, { ...ports, request: () => new Promise(() => {}) });
+    let asked = false;
+    const request = () => {
+      asked = true;
+      return new Promise<string>(() => {});
+    };
+    const stuck = await openGateway(connectFabric, { ...router.ports(), request });
     const raw = rawTools(stuck.gateway.address, stuck.alice);
     const failed = raw.fails(() => raw.call({ ...CALL, waitMs: 60_000 }));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => asked, 'the request');
     await stuck.gateway.stop();
     expect([1, 14]).toContain((await failed).code);
     raw.close();

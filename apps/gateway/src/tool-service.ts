@@ -15,6 +15,7 @@ import { fromWire, invalidField } from './invalid-request.ts';
 import { type InvokeDeps, invokeTool } from './invoke-tool.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { PendingCalls } from './pending-calls.ts';
+import { checkTaskId, checkTool } from './read-proposal.ts';
 import { patienceOf, type RequestContext } from './request-context.ts';
 import type { RouterClient } from './router-client.ts';
 import { watchCall } from './watch-call.ts';
@@ -47,10 +48,12 @@ const taskVerbs = ({ door, router, clock, pace }: ToolServiceDeps) => {
       return { task: taskToWire(await router.ask('createTask', request, patience(context))) };
     }),
     getTask: door.unary(async ({ taskId }, context) => {
+      checkTaskId(taskId);
       const { actor } = context.identity;
       return { task: taskToWire(await router.ask('getTask', { actor, taskId }, patience(context))) };
     }),
     endTask: door.unary(async ({ taskId, outcome: said }, context) => {
+      checkTaskId(taskId);
       const { actor } = context.identity;
       const outcome = fromWire('outcome', () => taskOutcomeFromWire(said));
       return { task: taskToWire(await router.ask('endTask', { actor, taskId, outcome }, patience(context))) };
@@ -67,6 +70,7 @@ const catalogueVerbs = ({ door, router, pace }: ToolServiceDeps) => {
       return { tools: tools.map(toolSummaryToWire), catalogueDigest };
     }),
     describeTool: door.unary(async ({ tool }, context) => {
+      checkTool(tool);
       const { actor } = context.identity;
       const { summary, model } = await router.ask('describeTool', { actor, tool }, patience(context));
       return { summary: toolSummaryToWire(summary), model: modelToolToWire(model) };

@@ -18,8 +18,7 @@ export const callAndWait = async (
   const left = () => Math.max(0, Math.round(until - clock.monotonic()));
   const backOff = new BackOff(clock);
   let view = await ask(left());
-  while (!isAnswer(view) && left() > 0) {
-    await backOff.pause(until, signal);
+  while (!isAnswer(view) && (await backOff.pause(until, signal))) {
     try {
       view = await ask(left());
     } catch (thrown) {

@@ -3,6 +3,8 @@ import { fromServiceError } from './from-service-error.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
+/** Less than this is no time for an attempt; timers also fire a fraction early. */
+const SHORTEST_ATTEMPT_MS = 2;
 
 /** Pauses that double, with half of each left to chance, so that many clients do not come back together. */
 export class BackOff {
@@ -17,12 +19,13 @@ export class BackOff {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /** Sleeps at least `leastMs`, but never past `until` (monotonic). */
-  async pause(until: number, signal: AbortSignal | undefined, leastMs = 0): Promise<void> {
+  /** Sleeps at least `leastMs`, but never past `until` (monotonic); false when no time is left for an attempt. */
+  async pause(until: number, signal: AbortSignal | undefined, leastMs = 0): Promise<boolean> {
     const pauseMs = Math.max(leastMs, this.#pauseMs * (0.5 + Math.random() / 2));
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
     await this.#clock.sleep(Math.max(0, Math.min(pauseMs, until - this.#clock.monotonic())), signal);
     signal?.throwIfAborted();
+    return until - this.#clock.monotonic() >= SHORTEST_ATTEMPT_MS;
   }
 }
 
@@ -42,9 +45,8 @@ export const retryUnavailable = async <T>(
     } catch (thrown) {
       signal?.throwIfAborted();
       const error = fromServiceError(thrown);
-      if (!isWorthRetrying(error) || clock.monotonic() >= until) throw error;
-      await backOff.pause(until, signal, error.details.retryAfterMs);
-      if (clock.monotonic() >= until) throw error;
+      if (!isWorthRetrying(error)) throw error;
+      if (!(await backOff.pause(until, signal, error.details.retryAfterMs))) throw error;
     }
   }
 };

@@ -38,8 +38,8 @@ export async function* watchCall(
     signal?.throwIfAborted();
     const error = failure.error ?? new FabricError('unavailable', 'the gateway ended the watch');
     const giveUpAt = Math.min(until, lastHeard + RECONNECT_MS);
-    if (!isWorthRetrying(error) || clock.monotonic() >= giveUpAt) throw error;
-    await backOff.pause(giveUpAt, signal, error.details.retryAfterMs);
+    if (!isWorthRetrying(error)) throw error;
+    if (!(await backOff.pause(giveUpAt, signal, error.details.retryAfterMs))) throw error;
   }
 }
 
