@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectLedger, workerUser } from '@toolfabric/bus-nats';
+import type { TemporaryServer } from '@toolfabric/bus-nats/testing';
+import { generateSigningKey } from '@toolfabric/kernel';
+import { type SpawnedService, spawnService } from '@toolfabric/testkit';
+import { startOpenServer } from './bare-bus.ts';
+import type { FabricPoint } from './jobs.ts';
+import type { Pids } from './process-usage.ts';
+import { seedActors, seedTools } from './seeds.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const KIND = 'truth';
+const APPS = { gateway: 'apps/gateway', router: 'apps/router', worker: 'test/peers/truth' } as const;
+export type ServiceName = keyof typeof APPS;
+const USERS: Record<ServiceName, string> = { gateway: 'gateway', router: 'router', worker: workerUser(KIND) };
+
+export interface FabricOptions {
+  readonly tools: number;
+  readonly tenants: number;
+  /** Where the services leave a CPU profile when they are stopped; none when left out. */
+  readonly profiles?: string;
+}
+
+/**
+ * The whole path on one machine as it is run in production: every service a process of its own, the production pace,
+ * signing, policy and the bus accounts on, no fault point armed.
+ */
+export class BenchFabric {
+  readonly server: TemporaryServer;
+  /** Seed of the bus user that may hear everything. */
+  readonly openSeed: string;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'toolfabric-bench-'));
+  readonly #services: Partial<Record<ServiceName, SpawnedService>> = {};
+  point!: FabricPoint;
+
+  private constructor(server: TemporaryServer, openSeed: string) {
+    this.server = server;
+    this.openSeed = openSeed;
+  }
+
+  static async start(options: FabricOptions): Promise<BenchFabric> {
+    const { server, seed } = await startOpenServer([KIND]);
+    const fabric = new BenchFabric(server, seed);
+    try {
+      await fabric.#start(options);
+      return fabric;
+    } catch (thrown) {
+      await fabric.stop();
+      throw thrown;
+    }
+  }
+
+  get pids(): Pids {
+    const services = Object.entries(this.#services).map(([name, { pid }]) => [name, pid] as const);
+    return { ...Object.fromEntries(services), 'nats-server': this.server.pid };
+  }
+
+  async #start({ tools, tenants, profiles }: FabricOptions): Promise<void> {
+    const ledger = await connectLedger(this.server.configFor('router', 'bench-seeds'));
+    await seedTools(ledger, tools);
+    const { callers, tokens } = await seedActors(ledger, tenants);
+    await ledger.close();
+    this.#writeFiles(tokens);
+    const spawned = (['router', 'worker', 'gateway'] as const).map((name) => this.#spawn(name, profiles));
+    const [, , gateway] = await Promise.all(spawned.map(({ ready }) => ready));
+    this.point = { address: String(gateway?.['address']), actors: callers };
+  }
+
+  #spawn(name: ServiceName, profiles: string | undefined): SpawnedService {
+    const file = (of: string) => join(this.#directory, of);
+    const service = spawnService(join(ROOT, APPS[name]), {
+      TOOLFABRIC_NATS_URL: this.server.url,
+      TOOLFABRIC_NKEY_SEED_FILE: file(`${USERS[name]}.seed`),
+      TOOLFABRIC_SIGNING_KEY_FILE: file('signing.pem'),
+      TOOLFABRIC_SIGNING_KID: 'bench-router',
+      TOOLFABRIC_PUBLIC_KEYS_FILE: file('public-keys.json'),
+      TOOLFABRIC_PACE: 'production',
+      TOOLFABRIC_KINDS: KIND,
+      TOOLFABRIC_TOKENS_FILE: file('tokens.json'),
+      TOOLFABRIC_GATEWAY_PORT: '0',
+      TRUTH_FILE: file('truth.log'),
+      ...(profiles === undefined
+        ? {}
+        : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-name=${name}.cpuprofile` }),
+    });
+    this.#services[name] = service;
+    return service;
+  }
+
+  /** Lets the services end by themselves, so that they write their profiles, and then stops the rest. */
+  async drain(): Promise<void> {
+    for (const name of ['gateway', 'worker', 'router'] as const) {
+      const service = this.#services[name];
+      service?.kill('SIGTERM');
+      await service?.exited;
+    }
+    await this.stop();
+  }
+
+  async stop(): Promise<void> {
+    const services = Object.values(this.#services);
+    for (const service of services) service.kill('SIGKILL');
+    await Promise.all(services.map(({ exited }) => exited));
+    await this.server.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #writeFiles(tokens: readonly object[]): void {
+    const write = (name: string, text: string) => writeFileSync(join(this.#directory, name), text, { mode: 0o600 });
+    const { privateKey, entry } = generateSigningKey('bench-router', ['router']);
+    mkdirSync(this.#directory, { recursive: true });
+    write('tokens.json', JSON.stringify(tokens));
+    write('signing.pem', privateKey);
+    write('public-keys.json', JSON.stringify([entry]));
+    for (const [user, seed] of Object.entries(this.server.keys.seeds)) write(`${user}.seed`, seed);
+  }
+}

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+
+export const PARTS = ['numbers', 'scale', 'hops'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface Options {
+  readonly quick: boolean;
+  /** Whether a missed must fails the run. */
+  readonly assert: boolean;
+  /** File for the whole report as JSON. */
+  readonly json: string | undefined;
+  /** Whether to take CPU profiles of the services as well. */
+  readonly profile: boolean;
+  readonly parts: readonly Part[];
+}
+
+export const USAGE = `npm run bench call-path -- [options]
+  --quick         about 30 seconds, for a first look; too short to publish
+  --no-assert     print only: a missed limit does not fail the run
+  --json FILE     the whole report as JSON
+  --profile       CPU profiles of gateway, router and worker as well
+  --part NAME     only this part: ${PARTS.join(', ')}; may be repeated`;
+
+const isPart = (name: string): name is Part => (PARTS as readonly string[]).includes(name);
+
+/** Throws with the usage for anything that is not an option. */
+export const parseOptions = (args: readonly string[]): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      'no-assert': { type: 'boolean', default: false },
+      json: { type: 'string' },
+      profile: { type: 'boolean', default: false },
+      part: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const unknown = values.part.find((name) => !isPart(name));
+  if (unknown !== undefined) throw new Error(`there is no part ${unknown}\n${USAGE}`);
+  return {
+    quick: values.quick,
+    assert: !values['no-assert'],
+    json: values.json,
+    profile: values.profile,
+    parts: values.part.length === 0 ? PARTS : values.part.filter(isPart),
+  };
+};
