@@ -67,7 +67,12 @@ export const openGateway = async <Client extends Closable>(
     limits: { ...LIMITS, ...options.limits },
     faults: options.faults ?? noFaults,
   };
-  const gateway = await startGateway(config, ports, options.logger ?? silentLogger, systemClock);
+  const gateway = await startGateway(config, ports, options.logger ?? silentLogger, systemClock).catch(
+    (error: unknown) => {
+      rmSync(folder, { recursive: true });
+      throw error;
+    },
+  );
   return {
     gateway,
     tokensFile,
