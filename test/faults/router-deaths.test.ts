@@ -57,8 +57,8 @@ describe('RE-3: a router that is killed', () => {
       const call = await cluster.waitForState(started.callId, ['ok', 'error', 'unknown', 'denied', 'expired']);
       expect(call.state).toBe('ok');
       expect(cluster.truth(identity)).toHaveLength(1);
-      const op = await cluster.ledger.operations.get(call.operation ?? '');
-      expect(op?.value).toMatchObject({ callId: call.callId, state: 'done' });
+      const operation = async () => (await cluster.ledger.operations.get(call.operation ?? ''))?.value;
+      await expect.poll(operation, { timeout: 15_000 }).toMatchObject({ callId: call.callId, state: 'done' });
     },
   );
 

@@ -193,8 +193,8 @@ export class Cluster {
   }
 
   /** What the front door of approvals will do: a person grants what the call waits for. */
-  async grant(callId: string): Promise<void> {
-    const call = await this.waitForState(callId, ['awaiting_approval']);
+  async grant(callId: string, known?: CallRecord): Promise<void> {
+    const call = known ?? (await this.waitForState(callId, ['awaiting_approval']));
     const key = approvalKey(ADA.tenant, call.approvalId ?? '');
     await changeRecord(
       this.ledger.approvals,

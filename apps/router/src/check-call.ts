@@ -13,7 +13,8 @@ import { checkTaskScope } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
 import { operationKeyOf, taskKey } from '@toolfabric/ledger';
 import type { PolicyAnswer } from '@toolfabric/ports';
-import { chooseExecution, resolveTool } from '@toolfabric/routing';
+import { resolveTool } from '@toolfabric/routing';
+import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 
 /** A call without a deadline of its own may wait in the queue for so long before its execution, in milliseconds. */
@@ -66,9 +67,6 @@ const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRe
 const deadlineOf = (request: CallRequest, decision: DecisionSummary, now: number): number =>
   now + (request.deadlineMs ?? decision.limits.timeoutMs + DEFAULT_QUEUE_MS);
 
-const liveExecutors = (services: RouterServices) =>
-  new Map([...services.lives].map(([kind, watch]) => [kind, watch.recent]));
-
 /**
  * The checks of design §3, row 2, in order: shape, task scope, resolve, schema, policy, execution. Each is a pure
  * function over what was read; the first refusal is thrown as a typed error. What comes out is the record to accept.
@@ -90,9 +88,7 @@ export const checkCall = async (
   const { contract, digest } = tool;
   const { decision } = answer;
   const { governance } = contract;
-  const liveKinds = liveExecutors(services);
-  const { tenancy } = services;
-  const route = chooseExecution({ contract, liveKinds, inputTrust: 'trusted', tenancy, priority: request.priority });
+  const route = await routeCall(services, contract, request.priority);
   const operation = operationOf(request, tool, args);
   const argsHash = sha256Hex(canonical);
   return {

@@ -10,8 +10,9 @@ import {
 } from '@toolfabric/contract';
 import { digestOf, FabricError, shortHash, taskIdFor } from '@toolfabric/kernel';
 import { changeRecord, createRecord, isAnswered, taskKey } from '@toolfabric/ledger';
-import { chooseExecution, resolveTool } from '@toolfabric/routing';
+import { resolveTool } from '@toolfabric/routing';
 import { readCall } from './change-call.ts';
+import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
 
@@ -33,12 +34,10 @@ export const getTask = async (services: RouterServices, actor: Actor, taskId: st
   (await readOwnTask(services, actor, taskId)).stored.value;
 
 /** One call of the fabric itself, on the same path as every other; its id follows from the task, so that it is made once. */
-const prepareCall = (services: RouterServices, task: TaskRecord, tool: RegistryRecord): CallRecord => {
+const prepareCall = async (services: RouterServices, task: TaskRecord, tool: RegistryRecord): Promise<CallRecord> => {
   const { contract } = tool;
-  const { ctx, tenancy } = services;
-  const now = ctx.clock.now();
-  const liveKinds = new Map([...services.lives].map(([kind, watch]) => [kind, watch.recent]));
-  const route = chooseExecution({ contract, liveKinds, inputTrust: 'trusted', tenancy });
+  const now = services.ctx.clock.now();
+  const route = await routeCall(services, contract);
   const { governance, execution, output } = contract;
   return {
     callId: `${Math.floor(task.createdAt / WEEK_MS)}-${shortHash('prepare', task.taskId)}`,
@@ -81,7 +80,11 @@ const waitForEnd = async (services: RouterServices, tenant: string, callId: stri
 
 const prepareWorkspace = async (services: RouterServices, task: TaskRecord): Promise<void> => {
   const { ctx } = services;
-  const record = prepareCall(services, task, resolveTool(services.registry.index, PREPARE_TOOL, { internal: true }));
+  const record = await prepareCall(
+    services,
+    task,
+    resolveTool(services.registry.index, PREPARE_TOOL, { internal: true }),
+  );
   await startCall(ctx, record);
   const until = ctx.clock.monotonic() + record.decision.limits.timeoutMs;
   const call = await waitForEnd(services, task.actor.tenant, record.callId, until);

@@ -1,0 +1,106 @@
+import type { FabricClient } from '@toolfabric/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cluster } from '../support/cluster.ts';
+
+let cluster: Cluster;
+let client: FabricClient;
+let taskId: string;
+
+beforeAll(async () => {
+  cluster = await Cluster.startWith(['router', 'gateway', 'truth']);
+  client = cluster.client();
+  taskId = (await client.createTask({ title: 'cancels' })).taskId;
+});
+afterAll(() => cluster.stop());
+
+const start = (tool: string, args: Record<string, string | number>, deadlineMs?: number) =>
+  client.startCall({ taskId, tool, args, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
+const claimIs = (callId: string, state: string | undefined) =>
+  expect.poll(async () => (await cluster.claim('truth', callId))?.state, { timeout: 20_000 }).toBe(state);
+
+describe('RE-4: cancel against each state of the claim', () => {
+  it('absent: nothing was taken, nothing will be', async () => {
+    await cluster.killAll('truth');
+    const { callId } = await start('truth.append', { identity: 'cancel-absent' });
+    const end = await client.cancelCall(callId);
+    expect(end).toMatchObject({
+      state: 'cancelled',
+      result: { status: 'error', error: { type: 'cancelled' }, sideEffect: 'none' },
+    });
+    await cluster.ensure('truth');
+    await expect.poll(async () => cluster.ledger.work.has('truth', 1), { timeout: 10_000 }).toBe(false);
+    expect(cluster.truth('cancel-absent')).toHaveLength(0);
+  });
+
+  it('claimed: the execution is taken away, and the worker stops it', async () => {
+    const { callId } = await start('truth.slow_claimed', { delay_ms: 20_000 });
+    await claimIs(callId, 'claimed');
+    expect(await client.cancelCall(callId)).toMatchObject({ state: 'cancelled' });
+    const next = await client.call({ taskId, tool: 'truth.noop', args: {} });
+    expect(next.state).toBe('ok');
+  });
+
+  it('started: the worker is asked, and what it says then stands', async () => {
+    const { callId } = await start('truth.append', { identity: 'cancel-started', delay_ms: 1_500 });
+    await claimIs(callId, 'started');
+    expect((await client.cancelCall(callId)).state).toBe('running');
+    expect(await cluster.claim('truth', callId)).toMatchObject({ cancelRequested: true });
+    const end = await cluster.waitForState(callId, ['ok', 'error', 'unknown', 'cancelled']);
+    expect(end).toMatchObject({ state: 'ok', result: { sideEffect: 'confirmed' } });
+    expect(cluster.truth('cancel-started')).toHaveLength(1);
+  });
+
+  it('done: the end stays', async () => {
+    const done = await client.call({ taskId, tool: 'truth.append', args: { identity: 'cancel-done' } });
+    expect(await client.cancelCall(done.callId)).toMatchObject({ state: 'ok' });
+    expect((await client.cancelCall(done.callId)).state).toBe('ok');
+  });
+
+  it('orphaned: stays unknown, never becomes cancelled', async () => {
+    const armed = await cluster.arm('truth', 'worker.started:kill');
+    const { callId } = await start('truth.append_blind', { identity: 'cancel-orphaned' });
+    await armed.exited;
+    await cluster.ensure('truth');
+    await cluster.waitForState(callId, ['unknown']);
+    expect(await client.cancelCall(callId)).toMatchObject({ state: 'unknown', result: { sideEffect: 'possible' } });
+  });
+
+  it('claimless: ends at once, and the reader stops', async () => {
+    const { callId } = await start('truth.slow_read', { delay_ms: 20_000 });
+    const end = await client.cancelCall(callId);
+    expect(end).toMatchObject({ state: 'cancelled', result: { error: { type: 'cancelled' } } });
+  });
+
+  it('waiting for a person: ends, and a later yes changes nothing', async () => {
+    const { callId } = await start('truth.append_outside', { identity: 'cancel-waiting' });
+    expect(await client.cancelCall(callId)).toMatchObject({ state: 'cancelled' });
+    await cluster.grant(callId, await cluster.call(callId));
+    expect((await client.call({ taskId, tool: 'truth.noop', args: {} })).state).toBe('ok');
+    expect((await client.getCall(callId)).state).toBe('cancelled');
+    expect(cluster.truth('cancel-waiting')).toHaveLength(0);
+  });
+});
+
+describe('a deadline', () => {
+  it('that passes in the queue: expired, no effect, nobody runs it later', async () => {
+    await cluster.killAll('truth');
+    const { callId } = await start('truth.append', { identity: 'expired-queued' }, 1_000);
+    const end = await cluster.waitForState(callId, ['expired']);
+    expect(end.result).toMatchObject({ status: 'error', error: { type: 'expired' }, sideEffect: 'none' });
+    await cluster.ensure('truth');
+    expect((await client.call({ taskId, tool: 'truth.noop', args: {} })).state).toBe('ok');
+    expect(cluster.truth('expired-queued')).toHaveLength(0);
+  });
+
+  it('that passes while a read runs: expired', async () => {
+    const { callId } = await start('truth.slow_claimed', { delay_ms: 20_000 }, 1_200);
+    expect((await cluster.waitForState(callId, ['expired', 'ok', 'error'])).state).toBe('expired');
+  });
+
+  it('that passes after the effect began: what happened is said, never expired', async () => {
+    const { callId } = await start('truth.append', { identity: 'expired-started', delay_ms: 2_000 }, 1_000);
+    const end = await cluster.waitForState(callId, ['ok', 'error', 'unknown', 'expired'], 20_000);
+    expect(end.state).toBe('ok');
+    expect(cluster.truth('expired-started')).toHaveLength(1);
+  });
+});
