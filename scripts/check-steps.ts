@@ -11,7 +11,10 @@ interface Step {
 
 /** Exactly what CI runs before the tests. */
 const STEPS: readonly Step[] = [
-  { name: 'format and lint', command: ['biome', 'ci', '--error-on-warnings', '.'] },
+  {
+    name: 'format and lint',
+    command: ['biome', 'ci', '--error-on-warnings', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
+  },
   { name: 'types', command: ['tsc', '-p', '.'] },
   { name: 'wire lint', command: ['buf', 'lint'] },
   {
