@@ -19,7 +19,7 @@ process.on('uncaughtException', endOnUncaught);
 process.on('unhandledRejection', endOnUncaught);
 
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 // A reader such as `head` that went away is no fault.
 process.stdout.on('error', () => process.exit(0));
 
