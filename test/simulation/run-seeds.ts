@@ -1,19 +1,10 @@
-import { simulate } from './simulate.ts';
+/** `node test/simulation/run-seeds.ts [FROM] [COUNT]`: prints every seed that breaks an invariant, and the totals. */
+import { checkSeeds } from './check-seeds.ts';
 
 const [from = '1', count = '100'] = process.argv.slice(2);
-const totals: Record<string, number> = {};
 const startedAt = performance.now();
-let events = 0;
-let kills = 0;
-let bad = 0;
-for (let seed = Number(from); seed < Number(from) + Number(count); seed += 1) {
-  const report = await simulate(seed);
-  events += report.events;
-  kills += report.kills;
-  for (const [state, n] of Object.entries(report.states)) totals[state] = (totals[state] ?? 0) + n;
-  if (report.violations.length > 0) {
-    bad += 1;
-    console.log(`seed ${seed}: ${report.violations.join(' | ')}`);
-  }
-}
-console.log(JSON.stringify({ totals, events, kills, bad, seconds: (performance.now() - startedAt) / 1000 }));
+const { broken, ...totals } = await checkSeeds(Number(from), Number(count));
+for (const line of broken) console.log(line);
+const seconds = Math.round((performance.now() - startedAt) / 1000);
+console.log(JSON.stringify({ ...totals, broken: broken.length, seconds }));
+process.exitCode = broken.length === 0 ? 0 : 1;

@@ -19,6 +19,7 @@ import type { Violations } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimBucket, type SimConsumer, SimStream } from './sim-server.ts';
+import type { Sabotage } from './world.ts';
 
 export const KIND = 'sim';
 
@@ -59,7 +60,7 @@ export class SimCluster {
   readonly open = new SimBucket<OpenEntry>();
   readonly operations = new SimBucket<OperationRecord>();
   readonly approvals = new SimBucket<ApprovalRecord>();
-  readonly claims = new SimBucket<Claim>();
+  readonly claims: SimBucket<Claim>;
   readonly lives = new SimBucket<LifeSign>();
   readonly leases = new SimBucket<ShardLease>();
   readonly tasks = new SimBucket<TaskRecord>();
@@ -73,7 +74,11 @@ export class SimCluster {
   readonly bells = new Map<SimProcess, (callId: string) => void>();
   readonly violations: Violations;
 
-  constructor(scheduler: Scheduler, violations: Violations, capacity: number) {
+  readonly #acksEarly: boolean;
+
+  constructor(scheduler: Scheduler, violations: Violations, capacity: number, sabotage: Sabotage | undefined) {
+    this.#acksEarly = sabotage === 'early_ack';
+    this.claims = new SimBucket(() => {}, sabotage === 'blind_store');
     this.scheduler = scheduler;
     this.violations = violations;
     this.calls = new SimBucket((_key, before, after) => violations.onCallWrite(before, after));
@@ -197,6 +202,7 @@ export class SimCluster {
         take: (message) => {
           if (busy >= slots || signal.aborted) return stream.delay(message.sequence, 0);
           busy += 1;
+          if (isWork && this.#acksEarly) process.send(() => this.#acknowledge(stream, message.sequence, isWork));
           void onDelivery(this.#delivery(process, stream, message, isWork)).then(() => {
             busy -= 1;
             if (signal.aborted && busy === 0) resolve();
@@ -211,6 +217,12 @@ export class SimCluster {
     });
   }
 
+  #acknowledge(stream: SimStream, sequence: number, isWork: boolean): void {
+    const sent = this.sent.get(sequence);
+    if (isWork && sent && stream.has(sequence)) this.violations.onWorkAcknowledged(this, sequence, sent);
+    stream.acknowledge(sequence);
+  }
+
   #delivery(
     process: SimProcess,
     stream: SimStream,
@@ -218,11 +230,7 @@ export class SimCluster {
     isWork: boolean,
   ): Delivery {
     const { sequence } = message;
-    const acknowledge = () => {
-      const sent = this.sent.get(sequence);
-      if (isWork && sent && stream.has(sequence)) this.violations.onWorkAcknowledged(this, sequence, sent);
-      stream.acknowledge(sequence);
-    };
+    const acknowledge = () => this.#acknowledge(stream, sequence, isWork);
     return {
       ...message,
       ack: () => process.send(acknowledge),

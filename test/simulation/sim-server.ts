@@ -9,13 +9,16 @@ export class SimBucket<T> {
   #revision = 0;
   readonly #onWrite: (key: string, before: T | undefined, after: T) => void;
 
-  constructor(onWrite: (key: string, before: T | undefined, after: T) => void = () => {}) {
+  readonly #isBlind: boolean;
+
+  constructor(onWrite: (key: string, before: T | undefined, after: T) => void = () => {}, isBlind = false) {
     this.#onWrite = onWrite;
+    this.#isBlind = isBlind;
   }
 
   write(key: string, value: T, expected: number): number {
     const before = this.values.get(key);
-    if ((before?.revision ?? 0) !== expected) throw new RevisionConflict(key);
+    if (!this.#isBlind && (before?.revision ?? 0) !== expected) throw new RevisionConflict(key);
     this.#revision += 1;
     this.values.set(key, { value: structuredClone(value), revision: this.#revision });
     this.#onWrite(key, before?.value, value);

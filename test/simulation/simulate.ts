@@ -14,7 +14,9 @@ import { Violations } from './invariants.ts';
 import { type Random, Scheduler } from './scheduler.ts';
 import { KIND, SIM_PACE, SimCluster, simSigner, simVerifier } from './sim-cluster.ts';
 import { SimProcess } from './sim-process.ts';
-import { simTools, World } from './world.ts';
+import { type Sabotage, simTools, World } from './world.ts';
+
+export type { Sabotage } from './world.ts';
 
 const ACTOR = { tenant: 'acme', user: 'ada', agent: 'coder' };
 /** Simulated milliseconds in which faults happen; after it everything must come to rest. */
@@ -61,13 +63,13 @@ class Simulation {
   #names = 0;
   readonly #loss: number;
 
-  constructor(seed: number) {
+  constructor(seed: number, sabotage: Sabotage | undefined) {
     this.scheduler = new Scheduler(seed);
     this.random = this.scheduler.random;
-    this.world = new World(this.scheduler);
+    this.world = new World(this.scheduler, sabotage);
     this.#loss = this.random.pick([0, 0.01, 0.05, 0.12]);
     const capacity = this.random.chance(0.1) ? 2 : 1_000;
-    this.cluster = new SimCluster(this.scheduler, this.violations, capacity);
+    this.cluster = new SimCluster(this.scheduler, this.violations, capacity, sabotage);
   }
 
   /** What the procedures catch and log must be a lost answer; anything else is a fault of theirs. */
@@ -329,8 +331,8 @@ class Simulation {
   }
 }
 
-export const simulate = async (seed: number): Promise<SimulationReport> => {
-  const simulation = new Simulation(seed);
+export const simulate = async (seed: number, sabotage?: Sabotage): Promise<SimulationReport> => {
+  const simulation = new Simulation(seed, sabotage);
   simulation.plan();
   await simulation.scheduler.run(REST_MS, () => simulation.isAtRest());
   // What was already on its way to the outside must land before the truth is read.

@@ -13,19 +13,29 @@ export interface TruthEntry {
   readonly at: number;
 }
 
+/** A rule of the outside that is broken on purpose, to see that the invariants notice. */
+export type Sabotage = 'blind_store' | 'open_lock' | 'no_dedupe' | 'early_ack';
+
 /** The world outside: what really happened, whoever believes what. */
 export class World {
   readonly truth: TruthEntry[] = [];
   /** Holders of the kernel lock of the workspace; freed by the death of the process, kept by its pause. */
   readonly locks = new Map<string, SimProcess>();
   readonly scheduler: Scheduler;
+  readonly #sabotage: Sabotage | undefined;
 
-  constructor(scheduler: Scheduler) {
+  constructor(scheduler: Scheduler, sabotage: Sabotage | undefined) {
     this.scheduler = scheduler;
+    this.#sabotage = sabotage;
   }
 
   has(identity: string): boolean {
     return this.truth.some((entry) => entry.identity === identity);
+  }
+
+  /** What the deduplicating peer does with a key that it has seen. */
+  isDuplicate(identity: string): boolean {
+    return this.#sabotage !== 'no_dedupe' && this.has(identity);
   }
 
   count(identity: string): number {
@@ -34,7 +44,7 @@ export class World {
 
   /** A kernel lock excludes a second holder in the same process too. */
   isLocked(name: string): boolean {
-    return this.locks.get(name)?.alive === true;
+    return this.#sabotage !== 'open_lock' && this.locks.get(name)?.alive === true;
   }
 }
 
@@ -72,7 +82,7 @@ const sendOutside = (
       ? scheduler.random.between(600, 25_000)
       : scheduler.random.between(1, 600);
     scheduler.after(delay, () => {
-      if (!(once && world.has(args.identity))) world.truth.push(entry);
+      if (!(once && world.isDuplicate(args.identity))) world.truth.push(entry);
       scheduler.after(scheduler.random.between(1, 100), () => process.deliver(() => resolve(!receiptLost)));
     });
   });

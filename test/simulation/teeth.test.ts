@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { checkSeeds } from './check-seeds.ts';
+import { simulate } from './simulate.ts';
+
+describe('the simulation', () => {
+  it('gives the same run for the same seed', async () => {
+    expect(await simulate(7)).toEqual(await simulate(7));
+  });
+
+  it.each([
+    ['a store that ignores the revision of a compare-and-set', 'blind_store'],
+    ['a kernel lock that keeps nobody out', 'open_lock'],
+    ['a peer that says it deduplicates, and does not', 'no_dedupe'],
+    ['an acknowledgement that reaches the server before the result is stored', 'early_ack'],
+  ] as const)('notices %s', { timeout: 300_000 }, async (_what, sabotage) => {
+    const { broken } = await checkSeeds(1, 1_500, sabotage);
+    expect(broken.join('\n')).toMatch(/L[1-6]/);
+  });
+});
