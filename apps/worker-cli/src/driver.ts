@@ -1,7 +1,7 @@
 import type { WorkspaceRef } from '@toolfabric/contract';
 import { needProgram } from './sandbox/run-in-sandbox.ts';
 import { makeLayout } from './workspace/layout.ts';
-import { type OpenWorkspace, openWorkspace } from './workspace/open-workspace.ts';
+import { type OpenWorkspace, workspaceOpener } from './workspace/open-workspace.ts';
 import { lockWorkspace, type WorkspaceLock } from './workspace/workspace-lock.ts';
 import type { WorkspaceSettings } from './workspace/workspace-settings.ts';
 
@@ -21,10 +21,11 @@ export interface DriverOptions {
 
 export const createDriver = async (settings: WorkspaceSettings, options: DriverOptions): Promise<Driver> => {
   await makeLayout(settings.layout);
+  const openWorkspace = workspaceOpener(settings.layout);
   return {
     settings,
     async inWorkspace(ref, use) {
-      const workspace = await openWorkspace(settings, ref);
+      const workspace = await openWorkspace(ref);
       try {
         return await use(workspace);
       } finally {

@@ -1,8 +1,9 @@
+import { readlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toFabricError } from '@toolfabric/kernel';
-import { findPrograms, type Programs } from '../process/find-program.ts';
+import { findProgram, findPrograms, type Programs } from '../process/find-program.ts';
 import { runProcess, type User } from '../process/run-process.ts';
 import { runInSandbox, type SandboxRequest } from '../sandbox/run-in-sandbox.ts';
 import { lockWorkspace } from '../workspace/workspace-lock.ts';
@@ -57,23 +58,33 @@ const probeProgram = async (programs: Programs, name: keyof Programs): Promise<C
   return version === undefined ? { works: false, path, reason: 'it says no version' } : { works: true, path, version };
 };
 
-/** The sandbox of a search, around a program that does nothing. */
-const probeNamespaces = async (programs: Programs): Promise<Capability> => {
+const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'].map((name) => `/proc/self/ns/${name}`);
+
+/** Asks inside of a sandbox which name spaces it is in: every one must be another than out here. */
+const probeNamespaces = async (programs: Programs, readlink: string): Promise<Capability> => {
+  let text = '';
   const request: SandboxRequest = {
-    command: [programs.prlimit ?? '/usr/bin/prlimit', '--version'],
+    command: [readlink, ...NAMESPACES],
     binds: [],
     cwd: '/',
     limits: { memoryBytes: 1024 ** 3, fileBytes: 0 },
     user: childUser(),
+    onOutput: (chunk) => {
+      text += chunk.toString('utf8');
+      return text.length < 4_096 ? 'more' : 'enough';
+    },
     timeMs: PROBE_MS,
     signal: AbortSignal.timeout(PROBE_MS),
   };
   try {
     const end = await runInSandbox(programs, request);
-    return end.code === 0 ? { works: true } : { works: false, reason: end.stderr.split('\n', 1)[0] ?? '' };
+    if (end.code !== 0) return { works: false, reason: end.stderr.split('\n', 1)[0] ?? '' };
   } catch (thrown) {
     return failed(thrown);
   }
+  const inside = text.trim().split('\n');
+  const shared = NAMESPACES.filter((path, index) => !inside[index] || inside[index] === readlinkSync(path));
+  return shared.length === 0 ? { works: true } : { works: false, reason: `the sandbox shares ${shared.join(', ')}` };
 };
 
 /** Two holders of one lock: the second must not get it. */
@@ -95,13 +106,19 @@ const probeLock = async (programs: Programs): Promise<Capability> => {
   }
 };
 
+/** Looks at this machine; takes a few tens of milliseconds and leaves nothing behind. */
 export const probeCapabilities = async (searchPath: readonly string[]): Promise<Capabilities> => {
   const programs = findPrograms(searchPath);
-  const [bwrap, rg, git, prlimit, setpriv, namespaces, flock] = await Promise.all([
-    ...(['bwrap', 'rg', 'git', 'prlimit', 'setpriv'] as const).map((name) => probeProgram(programs, name)),
-    probeNamespaces(programs),
-    probeLock(programs),
-  ] as const);
-  const isolation = namespaces?.works ? (['process', 'namespace'] as const) : (['process'] as const);
-  return { bwrap, rg, git, prlimit, setpriv, namespaces, flock, isolation } as Capabilities;
+  const namespaces = probeNamespaces(programs, findProgram('readlink', searchPath) ?? '/usr/bin/readlink');
+  const flock = probeLock(programs);
+  const [bwrap, rg, git, prlimit, setpriv] = await Promise.all([
+    probeProgram(programs, 'bwrap'),
+    probeProgram(programs, 'rg'),
+    probeProgram(programs, 'git'),
+    probeProgram(programs, 'prlimit'),
+    probeProgram(programs, 'setpriv'),
+  ]);
+  const { works } = await namespaces;
+  const isolation = works ? (['process', 'namespace'] as const) : (['process'] as const);
+  return { bwrap, namespaces: await namespaces, rg, git, flock: await flock, prlimit, setpriv, isolation };
 };

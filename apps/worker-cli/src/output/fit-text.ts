@@ -10,7 +10,8 @@ export interface FittedText {
 
 /** The longest beginning, no surrogate pair broken, whose JSON takes at most `budget` bytes. */
 const longestBeginning = (text: string, budget: number): string => {
-  let [low, high] = [0, text.length];
+  // No character takes less than one byte.
+  let [low, high] = [0, Math.max(0, Math.min(text.length, budget))];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if (jsonBytes(text.slice(0, middle)) <= budget) low = middle;
@@ -22,7 +23,7 @@ const longestBeginning = (text: string, budget: number): string => {
 
 /** Cuts a text to a budget of JSON bytes: after a whole line where one fits, inside the first line otherwise. */
 export const fitText = (text: string, budget: number): FittedText => {
-  if (jsonBytes(text) <= budget) return { text, whole: true, insideLine: false };
+  if (text.length <= budget && jsonBytes(text) <= budget) return { text, whole: true, insideLine: false };
   const beginning = longestBeginning(text, budget);
   const lineEnd = beginning.lastIndexOf('\n') + 1;
   if (lineEnd === 0) return { text: beginning, whole: false, insideLine: true };

@@ -30,10 +30,14 @@ const RECORD_BYTES = 64 * 1024;
 /** Matching lines after which nothing more is counted. */
 const MOST_COUNTED = 10_000;
 const MOST_EVIDENCE = 20;
+const MOST_REF_LENGTH = 300;
 const NEWLINE = 10;
 
 const optionsOf = (args: Args): string[] => [
   '--json',
+  // What was found before a timeout must have come through the pipe by then.
+  '--line-buffered',
+  '--crlf',
   '--regex-size-limit=32M',
   '--dfa-size-limit=64M',
   `--context=${args.context_lines}`,
@@ -90,6 +94,7 @@ const outcomeOf = (workspace: OpenWorkspace, matches: Matches, end: ProcessEnd):
   };
   const evidence = matches.files
     .flatMap(({ path, lines }) => lines.filter(({ hit }) => hit).map(({ line }) => `${path}:${line}`))
+    .filter((ref) => ref.length <= MOST_REF_LENGTH)
     .slice(0, MOST_EVIDENCE)
     .map((ref) => ({ kind: 'line', ref }));
   const summary = summaryOf(matches, atLeast, stopped);

@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { FabricError } from '@toolfabric/kernel';
 import type { User } from '../process/run-process.ts';
+import { mayAccess } from './access.ts';
 import { showPath } from './path-parts.ts';
 import { isGitName } from './reserved-names.ts';
 import { NOBODY } from './workspace-users.ts';
@@ -73,8 +74,12 @@ export const usersOfDirectory = async (
 ): Promise<DirectoryUsers> => {
   if (await isBareRepository(path)) throw refused(`${showPath(path)} is a bare repository`, 'Ask for a clone of it.');
   if (worker.uid !== 0) return { owner: worker, child: undefined };
-  const { uid, gid } = await stat(path);
+  const stats = await stat(path);
+  const { uid, gid } = stats;
   if (uid !== 0) return { owner: { uid, gid }, child: { uid, gid: lowGroup(gid) } };
   if (!allowRootOwned) throw refused(`${showPath(path)} belongs to root`);
+  if (!mayAccess(stats, NOBODY, 'enter') || !mayAccess(stats, NOBODY, 'read')) {
+    throw refused(`${showPath(path)} belongs to root, and nobody else may read it`);
+  }
   return { owner: { uid, gid }, child: NOBODY };
 };

@@ -1,8 +1,8 @@
 import type { WorkspaceRef } from '@toolfabric/contract';
-import { digestOf, FabricError } from '@toolfabric/kernel';
+import { canonicalJson, FabricError } from '@toolfabric/kernel';
+import type { Layout } from './layout.ts';
 import { identityOf, type OpenRoot, openDirectory } from './open-root.ts';
 import { readRecord, type WorkspaceRecord } from './workspace-record.ts';
-import type { WorkspaceSettings } from './workspace-settings.ts';
 
 /** A workspace in use: its root is held open, so that it cannot be exchanged. */
 export interface OpenWorkspace {
@@ -25,16 +25,33 @@ const openRoot = async (record: WorkspaceRecord): Promise<OpenRoot> => {
   throw missing('another directory stands where the workspace was');
 };
 
-/** Opens the workspace that the call belongs to. Throws `workspace_missing`. */
-export const openWorkspace = async (
-  settings: WorkspaceSettings,
-  ref: WorkspaceRef | undefined,
-): Promise<OpenWorkspace> => {
-  if (ref === undefined) throw missing('the task has no workspace');
-  const record = await readRecord(settings.layout, ref.id);
-  if (record === undefined || digestOf(record.source) !== digestOf(ref.source)) {
-    throw missing('the workspace was not prepared on this executor');
-  }
-  const root = await openRoot(record);
-  return { record, root, origin: `workspace:${ref.id}`, close: () => root.handle.close() };
+const MOST_REMEMBERED = 1_000;
+
+/** Records that were read; they never change, and whether the directory still is the one is looked at each time. */
+const remembering = (layout: Layout) => {
+  const known = new Map<string, WorkspaceRecord>();
+  return async (id: string): Promise<WorkspaceRecord | undefined> => {
+    const record = known.get(id) ?? (await readRecord(layout, id));
+    if (record !== undefined && !known.has(id)) {
+      if (known.size >= MOST_REMEMBERED) known.clear();
+      known.set(id, record);
+    }
+    return record;
+  };
+};
+
+export type OpenWorkspaceOf = (ref: WorkspaceRef | undefined) => Promise<OpenWorkspace>;
+
+/** Opens the workspace that a call belongs to. Throws `workspace_missing`. */
+export const workspaceOpener = (layout: Layout): OpenWorkspaceOf => {
+  const recordOf = remembering(layout);
+  return async (ref) => {
+    if (ref === undefined) throw missing('the task has no workspace');
+    const record = await recordOf(ref.id);
+    if (record === undefined || canonicalJson(record.source) !== canonicalJson(ref.source)) {
+      throw missing('the workspace was not prepared on this executor');
+    }
+    const root = await openRoot(record);
+    return { record, root, origin: `workspace:${ref.id}`, close: () => root.handle.close() };
+  };
 };

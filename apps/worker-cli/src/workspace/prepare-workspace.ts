@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkspaceRef } from '@toolfabric/contract';
-import { digestOf, FabricError, shortHash } from '@toolfabric/kernel';
+import { canonicalJson, FabricError, shortHash } from '@toolfabric/kernel';
 import type { User } from '../process/run-process.ts';
 import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { cloneRepository } from './clone-repository.ts';
@@ -102,7 +102,7 @@ export const prepareWorkspace = async (
   });
   try {
     const before = await readRecord(settings.layout, ref.id);
-    if (before && digestOf(before.source) !== digestOf(ref.source)) {
+    if (before && canonicalJson(before.source) !== canonicalJson(ref.source)) {
       throw new FabricError('workspace_refused', 'this workspace was made from another source');
     }
     if (before && (await identityAt(before.root).catch(() => '')) === before.identity) return before;

@@ -30,7 +30,7 @@ export const isWorkspaceId = (id: string): boolean => WORKSPACE_ID.test(id);
 
 const recordFile = (layout: Layout, id: string): string => join(layout.records, `${id}.json`);
 
-/** Undefined when there is none. */
+/** Undefined when there is none. A record never changes once it is written. */
 export const readRecord = async (layout: Layout, id: string): Promise<WorkspaceRecord | undefined> => {
   if (!isWorkspaceId(id)) return undefined;
   try {

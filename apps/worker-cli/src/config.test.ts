@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateSigningKey, PACES } from '@toolfabric/kernel';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from './config.ts';
+
+let directory: string;
+let env: Record<string, string>;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'config-'));
+  const { entry } = generateSigningKey('r1', ['router']);
+  writeFileSync(join(directory, 'seed'), 'SUABC\n');
+  writeFileSync(join(directory, 'keys.json'), JSON.stringify([entry]));
+  env = {
+    TOOLFABRIC_NATS_URL: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223',
+    TOOLFABRIC_NKEY_SEED_FILE: join(directory, 'seed'),
+    TOOLFABRIC_PUBLIC_KEYS_FILE: join(directory, 'keys.json'),
+    TOOLFABRIC_STATE_DIR: '/var/lib/toolfabric',
+  };
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+describe('configuration of the cli worker', () => {
+  it('has defaults for everything that can have one', () => {
+    expect(readConfig(env)).toMatchObject({
+      bus: { servers: ['nats://127.0.0.1:4222', 'nats://127.0.0.1:4223'], nkeySeed: 'SUABC' },
+      kind: 'cli',
+      publicKeys: [{ kid: 'r1', roles: ['router'] }],
+      pace: PACES.production,
+      stateDir: '/var/lib/toolfabric',
+      workspaceRoots: [],
+      allowRootOwned: false,
+      workspaceUsers: { first: 40_000, count: 20_000 },
+    });
+  });
+
+  it('takes several roots, as a path list', () => {
+    expect(readConfig({ ...env, TOOLFABRIC_WORKSPACE_ROOTS: '/srv/a:/srv/b:' }).workspaceRoots).toEqual([
+      '/srv/a',
+      '/srv/b',
+    ]);
+  });
+
+  it.each([
+    ['TOOLFABRIC_NATS_URL', undefined],
+    ['TOOLFABRIC_STATE_DIR', 'relative/dir'],
+    ['TOOLFABRIC_WORKSPACE_ROOTS', '/srv/a:b'],
+    ['TOOLFABRIC_WORKSPACE_UID_FIRST', '0'],
+    ['TOOLFABRIC_SLOTS', '0'],
+    ['TOOLFABRIC_KIND', 'a.b'],
+    ['TOOLFABRIC_ALLOW_ROOT_OWNED', 'yes'],
+    ['TOOLFABRIC_PACE', 'fast'],
+  ])('refuses %s=%s by its name', (name, value) => {
+    expect(() => readConfig({ ...env, [name]: value })).toThrow(name);
+  });
+
+  it('fault points are armed in tests only', () => {
+    const faults = { ...env, TOOLFABRIC_FAULTS: 'worker.after-write:kill' };
+    expect(() => readConfig(faults)).toThrow(/tests only/);
+    expect(readConfig({ ...faults, TOOLFABRIC_TEST: '1' }).faults.at('worker.started')).toBeUndefined();
+  });
+});

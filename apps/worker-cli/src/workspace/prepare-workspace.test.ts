@@ -1,0 +1,359 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { WorkspaceSource } from '@toolfabric/contract';
+import { randomId } from '@toolfabric/kernel';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDriver } from '../driver.ts';
+import { callTool, errorType, type Fixture, isRoot, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
+import { commitAll, git, makeRepository } from '../testing/git-repository.ts';
+import { prepareWorkspace } from './prepare-workspace.ts';
+import type { WorkspaceRecord } from './workspace-record.ts';
+import type { WorkspaceSettings } from './workspace-settings.ts';
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await makeFixture();
+});
+afterAll(() => fixture.remove());
+
+const limits = { timeoutMs: 30_000, signal: new AbortController().signal };
+const clone = (path: string): WorkspaceSource => ({ type: 'clone', path });
+const existing = (path: string): WorkspaceSource => ({ type: 'existing', path });
+const owned = (path: string): string => {
+  mkdirSync(path, { recursive: true });
+  if (isRoot) chownSync(path, 4_321, 4_321);
+  return path;
+};
+
+describe('preparing a workspace', () => {
+  it('an empty one has a directory of its own that nobody else may enter', async () => {
+    const record = await makeWorkspace(fixture);
+    expect(readdirSync(record.root)).toEqual([]);
+    expect(statSync(record.root).mode & 0o777).toBe(0o700);
+    if (isRoot) expect(statSync(record.root).uid).toBe(record.child?.uid);
+  });
+
+  it('RE-3: run again, or twice at once, it finds what it made', async () => {
+    const ref = { id: `t-${randomId()}`, source: { type: 'empty' as const } };
+    const made = await Promise.all([1, 2, 3].map(() => prepareWorkspace(fixture.settings, ref, limits)));
+    writeFileSync(join(made[0]?.root ?? '', 'kept'), 'x');
+    const again = await prepareWorkspace(fixture.settings, ref, limits);
+    expect(new Set([...made, again].map((record) => JSON.stringify(record))).size).toBe(1);
+    expect(readdirSync(again.root)).toEqual(['kept']);
+  });
+
+  it('RE-3: what a dead worker left half made is made anew; what it had renamed is kept', async () => {
+    const ref = { id: `t-${randomId()}`, source: { type: 'empty' as const } };
+    mkdirSync(join(fixture.settings.layout.staging, ref.id));
+    writeFileSync(join(fixture.settings.layout.staging, ref.id, 'half'), '');
+    const record = await prepareWorkspace(fixture.settings, ref, limits);
+    expect(readdirSync(record.root)).toEqual([]);
+    writeFileSync(join(record.root, 'work'), '');
+    rmSync(join(fixture.settings.layout.records, `${ref.id}.json`));
+    expect(await prepareWorkspace(fixture.settings, ref, limits)).toEqual(record);
+    expect(readdirSync(record.root)).toEqual(['work']);
+  });
+
+  it('one that vanished, or was exchanged for another directory, is missing', async () => {
+    const record = await makeWorkspace(fixture);
+    renameSync(record.root, `${record.root}-moved`);
+    const call = () => errorType(callTool(fixture.driver, 'workspace.list_files', record, {}));
+    expect(await call()).toBe('workspace_missing');
+    mkdirSync(record.root);
+    expect(await call()).toBe('workspace_missing');
+    rmSync(record.root, { recursive: true });
+    symlinkSync(`${record.root}-moved`, record.root);
+    expect(await call()).toBe('workspace_missing');
+    expect(await errorType(prepareWorkspace(fixture.settings, record, limits))).toBe('workspace_missing');
+  });
+
+  it('an id with another source, or one that is no id, is refused', async () => {
+    const record = await makeWorkspace(fixture);
+    const other = { id: record.id, source: existing(fixture.root) };
+    expect(await errorType(prepareWorkspace(fixture.settings, other, limits))).toBe('workspace_refused');
+    for (const id of ['', '..', 'a/b', '../x', 'A', '-x', 'x'.repeat(90)]) {
+      const ref = { id, source: { type: 'empty' as const } };
+      expect(await errorType(prepareWorkspace(fixture.settings, ref, limits))).toBe('workspace_refused');
+    }
+  });
+
+  it('as the tool: tells type and user, and nothing about the host', async () => {
+    const ref = { id: `t-${randomId()}`, source: { type: 'empty' as const } };
+    const outcome = await callTool(fixture.driver, 'workspace.prepare', ref, {});
+    expect(outcome).toMatchObject({ status: 'ok', sideEffect: 'none', data: { workspace: ref.id, type: 'empty' } });
+    expect(JSON.stringify(outcome)).not.toContain(fixture.base);
+    expect(await errorType(callTool(fixture.driver, 'workspace.prepare', undefined, {}))).toBe('workspace_missing');
+  });
+
+  if (isRoot) {
+    it('CL-6: each has a user of its own, which is not root', async () => {
+      const records = await Promise.all(Array.from({ length: 8 }, () => makeWorkspace(fixture)));
+      const uids = records.map(({ child }) => child?.uid ?? 0);
+      expect(new Set(uids).size).toBe(8);
+      expect(uids.every((uid) => uid >= 40_000 && uid < 60_000)).toBe(true);
+    });
+
+    it('no two share a user when the range is full: the next one is refused', async () => {
+      const settings: WorkspaceSettings = {
+        ...fixture.settings,
+        layout: { ...fixture.settings.layout, users: join(fixture.base, 'few') },
+        users: { first: 50_000, count: 3 },
+      };
+      mkdirSync(settings.layout.users);
+      const make = () => makeWorkspace({ settings });
+      const uids = [await make(), await make(), await make()].map(({ child }) => child?.uid);
+      expect(uids.toSorted()).toEqual([50_000, 50_001, 50_002]);
+      expect(await errorType(make())).toBe('workspace_refused');
+    });
+  }
+});
+
+describe('an existing directory', () => {
+  it('is used where it is, as its owner, and two tasks on it share one lock', async () => {
+    const path = owned(join(fixture.root, 'project'));
+    const one = await makeWorkspace(fixture, existing(path));
+    const two = await makeWorkspace(fixture, existing(`${path}/../project/`));
+    expect([one.root, two.root]).toEqual([path, path]);
+    expect(one.lock).toBe(two.lock);
+    if (isRoot) expect(one.child).toEqual({ uid: 4_321, gid: 4_321 });
+  });
+
+  it.each([
+    ['outside of every root', () => fixture.base],
+    ['above the root', () => join(fixture.root, '..')],
+    ['a sibling that begins like the root', () => owned(`${fixture.root}-sibling`)],
+    [
+      'a link that leads out',
+      () => {
+        symlinkSync(fixture.base, join(fixture.root, 'out'));
+        return join(fixture.root, 'out');
+      },
+    ],
+    ['a relative path', () => 'project'],
+    ['the whole machine', () => '/'],
+    ['a path with NUL', () => `${fixture.root}\0/x`],
+    ['a .git directory', () => owned(join(fixture.root, 'repo/.git'))],
+    ['below a .git directory', () => owned(join(fixture.root, 'repo/.git/hooks'))],
+    [
+      'a file',
+      () => {
+        writeFileSync(join(fixture.root, 'file'), '');
+        return join(fixture.root, 'file');
+      },
+    ],
+    [
+      'a bare repository',
+      () => {
+        const path = owned(join(fixture.root, 'bare.git'));
+        for (const name of ['objects', 'refs']) mkdirSync(join(path, name));
+        writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+        return path;
+      },
+    ],
+  ])('RT-5: %s is refused', async (_, path) => {
+    expect(await errorType(makeWorkspace(fixture, existing(path())))).toBe('workspace_refused');
+  });
+
+  it('one that does not exist is missing', async () => {
+    expect(await errorType(makeWorkspace(fixture, existing(join(fixture.root, 'nowhere'))))).toBe('workspace_missing');
+  });
+
+  it('the state of the installation is never part of a workspace', async () => {
+    const settings = { ...fixture.settings, roots: [fixture.base] };
+    for (const path of [fixture.base, fixture.settings.layout.state, fixture.settings.layout.workspaces]) {
+      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
+    }
+  });
+
+  if (isRoot) {
+    it('CL-6: one of root is refused, unless a person allowed it: then children are nobody', async () => {
+      const path = join(fixture.root, 'of-root');
+      mkdirSync(path);
+      chmodSync(path, 0o755);
+      writeFileSync(join(path, 'open.txt'), 'needle\n', { mode: 0o644 });
+      writeFileSync(join(path, 'closed.txt'), 'needle\n', { mode: 0o600 });
+      expect(await errorType(makeWorkspace(fixture, existing(path)))).toBe('workspace_refused');
+      const settings = { ...fixture.settings, allowRootOwned: true };
+      chmodSync(path, 0o700);
+      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
+      chmodSync(path, 0o755);
+      const record = await makeWorkspace({ settings }, existing(path));
+      expect(record).toMatchObject({ owner: { uid: 0 }, child: { uid: 65_534, gid: 65_534 } });
+      const driver = await createDriver(settings, { lockWaitMs: 1_000 });
+      const found = await callTool(driver, 'workspace.search_code', record, { pattern: 'needle' });
+      expect(found.data).toMatchObject({ files: [{ path: 'open.txt' }], stopped_by: 'unreadable_files' });
+      const args = { path: 'open.txt', old_text: '', new_text: 'x', expected_sha256: 'absent' };
+      expect((await callTool(driver, 'workspace.edit_file', record, { ...args, path: 'new.txt' })).status).toBe('ok');
+      expect(statSync(join(path, 'new.txt')).uid).toBe(0);
+    });
+
+    it('CL-6: the group of root is no group of a child', async () => {
+      const path = owned(join(fixture.root, 'group-root'));
+      chownSync(path, 4_321, 0);
+      expect((await makeWorkspace(fixture, existing(path))).child).toEqual({ uid: 4_321, gid: 65_534 });
+    });
+  }
+});
+
+describe('a clone', () => {
+  it('has the history, its origin, no hook, no hard link, and belongs to its own user', async () => {
+    const source = await makeRepository(join(fixture.root, 'source'), { 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
+    const record = await makeWorkspace(fixture, clone(source));
+    expect(readFileSync(join(record.root, 'src/b.txt'), 'utf8')).toBe('two\n');
+    const config = readFileSync(join(record.root, '.git/config'), 'utf8');
+    expect(config).toContain(`url = ${source}`);
+    expect(existsSync(join(record.root, '.git/hooks'))).toBe(false);
+    const head = git(source, 'rev-parse', 'HEAD');
+    expect(readFileSync(join(record.root, '.git/refs/heads/main'), 'utf8').trim()).toBe(head);
+    for (const name of readdirSync(record.root, { recursive: true })) {
+      const stats = lstatSync(join(record.root, String(name)));
+      if (stats.isFile()) expect(stats.nlink).toBe(1);
+      if (isRoot) expect(stats.uid).toBe(record.child?.uid);
+    }
+    expect(git(source, 'status', '--porcelain')).toBe('');
+  });
+
+  it.each([true, false])(
+    'works where its user cannot pass the directories above it (state reachable: %s)',
+    async (reachable) => {
+      const closed = await makeFixture({ reachable });
+      const private_ = join(closed.root, 'private');
+      mkdirSync(private_, { mode: 0o700 });
+      const source = await makeRepository(join(private_, 'source'), { 'a.txt': 'one\n' });
+      const record = await makeWorkspace(closed, clone(source));
+      expect(readFileSync(join(record.root, 'a.txt'), 'utf8')).toBe('one\n');
+      const listed = await callTool(closed.driver, 'workspace.list_files', record, {});
+      expect(listed.data).toMatchObject({ files: ['a.txt'] });
+      await closed.remove();
+    },
+  );
+
+  it('a cancelled clone leaves nothing that counts as a workspace', async () => {
+    const source = await makeRepository(join(fixture.root, 'cancelled'), { 'a.txt': 'one\n' });
+    const ref = { id: `t-${randomId()}`, source: clone(source) };
+    const abort = new AbortController();
+    abort.abort();
+    expect(await errorType(prepareWorkspace(fixture.settings, ref, { timeoutMs: 5_000, signal: abort.signal }))).toBe(
+      'cancelled',
+    );
+    expect(existsSync(join(fixture.settings.layout.workspaces, ref.id))).toBe(false);
+    expect((await prepareWorkspace(fixture.settings, ref, limits)).id).toBe(ref.id);
+  });
+
+  it('without bubblewrap it is sandbox_unavailable, and nothing is cloned', async () => {
+    const source = await makeRepository(join(fixture.root, 'no-bwrap'), { 'a.txt': 'one\n' });
+    const settings = { ...fixture.settings, programs: { ...fixture.settings.programs, bwrap: undefined } };
+    expect(await errorType(makeWorkspace({ settings }, clone(source)))).toBe('sandbox_unavailable');
+  });
+
+  it.each([
+    ['a directory without a repository', () => owned(join(fixture.root, 'plain'))],
+    ['outside of every root', () => fixture.base],
+  ])('%s is refused', async (_, path) => {
+    expect(await errorType(makeWorkspace(fixture, clone(path())))).toBe('workspace_refused');
+  });
+});
+
+describe('CL-1: a clone of a hostile repository', () => {
+  const PAYLOAD = 'touch /clone/PWNED /source/PWNED /tmp/PWNED; touch "$PWD/PWNED"';
+  let hostile: string;
+  let record: WorkspaceRecord;
+
+  beforeAll(async () => {
+    hostile = await makeRepository(join(fixture.root, 'hostile'), {
+      'a.txt': 'one\n',
+      '.gitattributes': '* filter=evil diff=evil merge=evil\n',
+      '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c "touch /clone/PWNED"\n',
+    });
+    const script = join(hostile, '.git/payload.sh');
+    writeFileSync(script, `#!/bin/sh\n${PAYLOAD}\ncat\n`, { mode: 0o755 });
+    chmodSync(script, 0o755);
+    const settings: Record<string, string> = {
+      'core.fsmonitor': script,
+      'core.sshCommand': script,
+      'core.gitProxy': script,
+      'core.pager': script,
+      'core.editor': script,
+      'core.alternateRefsCommand': script,
+      'uploadpack.packObjectsHook': script,
+      'filter.evil.smudge': script,
+      'filter.evil.clean': script,
+      'filter.evil.process': script,
+      'filter.evil.required': 'true',
+      'diff.evil.textconv': script,
+      'merge.evil.driver': script,
+      'core.hooksPath': join(hostile, '.git/hooks'),
+      'alias.clone': `!${script}`,
+      'protocol.ext.allow': 'always',
+    };
+    mkdirSync(join(hostile, '.git/hooks'), { recursive: true });
+    for (const hook of [
+      'post-checkout',
+      'pre-commit',
+      'post-merge',
+      'reference-transaction',
+      'fsmonitor-watchman',
+      'post-index-change',
+    ]) {
+      writeFileSync(join(hostile, '.git/hooks', hook), `#!/bin/sh\n${PAYLOAD}\n`, { mode: 0o755 });
+    }
+    for (const [key, value] of Object.entries(settings)) git(hostile, 'config', key, value);
+    chmodSync(join(hostile, '.git/config'), 0o644);
+    record = await makeWorkspace(fixture, clone(hostile));
+  });
+
+  it('the trap works: the same repository runs its payload where nobody guards it', () => {
+    // It may fail afterwards: by then the payload has run.
+    expect(() => git(hostile, 'status')).toThrow();
+    expect(existsSync(join(hostile, 'PWNED'))).toBe(true);
+    rmSync(join(hostile, 'PWNED'));
+  });
+
+  it('nothing of it ran, neither in the source nor in the clone', () => {
+    const names = readdirSync(record.root, { recursive: true }).map(String);
+    expect(names.filter((name) => name.includes('PWNED'))).toEqual([]);
+    expect(readFileSync(join(record.root, 'a.txt'), 'utf8')).toBe('one\n');
+    const config = readFileSync(join(record.root, '.git/config'), 'utf8');
+    expect(config).not.toMatch(/payload|evil|fsmonitor|hooksPath/);
+  });
+
+  it('objects borrowed from elsewhere, and a .git that leads elsewhere, are refused', async () => {
+    const secret = await makeRepository(join(fixture.base, 'secret-repository'), { 'secret.txt': 'CANARY' });
+    const borrowing = await makeRepository(join(fixture.root, 'borrowing'), { 'a.txt': 'one\n' });
+    writeFileSync(join(borrowing, '.git/objects/info/alternates'), `${join(secret, '.git/objects')}\n`);
+    writeFileSync(join(borrowing, '.git/refs/heads/main'), `${git(secret, 'rev-parse', 'HEAD')}\n`);
+    const linked = owned(join(fixture.root, 'linked'));
+    symlinkSync(join(secret, '.git'), join(linked, '.git'));
+    const pointing = owned(join(fixture.root, 'pointing'));
+    writeFileSync(join(pointing, '.git'), `gitdir: ${join(secret, '.git')}\n`);
+    for (const path of [borrowing, linked, pointing]) {
+      expect(await errorType(makeWorkspace(fixture, clone(path)))).toBe('workspace_refused');
+    }
+  });
+
+  it('a link out of the tree that the history holds is cloned as a link, and followed by nothing', async () => {
+    const source = await makeRepository(join(fixture.root, 'links'), { 'a.txt': 'one\n' });
+    symlinkSync('/etc/passwd', join(source, 'passwd'));
+    commitAll(source);
+    const cloned = await makeWorkspace(fixture, clone(source));
+    expect(lstatSync(join(cloned.root, 'passwd')).isSymbolicLink()).toBe(true);
+    expect(await errorType(callTool(fixture.driver, 'workspace.read_file', cloned, { path: 'passwd' }))).toBe(
+      'path_outside_workspace',
+    );
+    expect(realpathSync(cloned.root)).toBe(cloned.root);
+  });
+});
