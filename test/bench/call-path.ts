@@ -8,6 +8,7 @@ import { cpus, loadavg } from 'node:os';
 import { BenchFabric } from './call-path/bench-fabric.ts';
 import { type HopReport, measureHops } from './call-path/hops.ts';
 import { LoadClient } from './call-path/load-client.ts';
+import { measureAgainst } from './call-path/measure-against.ts';
 import { measureNumbers, type Numbers } from './call-path/measure-numbers.ts';
 import { measureProfiles } from './call-path/measure-profiles.ts';
 import { measureScale } from './call-path/measure-scale.ts';
@@ -65,6 +66,10 @@ const measure = async (options: Options): Promise<Report> => {
     if (options.profile) say('profiles the services');
     const profiles = options.profile ? await measureProfiles(caller, plan) : {};
     const all = [...numbers.musts, ...musts];
+    if (options.against !== undefined) {
+      const against = await measureAgainst(caller, plan, options.against);
+      return { machine, quick: options.quick, ...NO_NUMBERS, hops, profiles, ...against };
+    }
     return { machine, quick: options.quick, ...numbers, scale, hops, profiles, musts: all };
   } finally {
     caller.stop();

@@ -11,7 +11,7 @@ import type { FabricPoint } from './jobs.ts';
 import type { Pids } from './process-usage.ts';
 import { seedActors, seedTools } from './seeds.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const KIND = 'truth';
 const APPS = { gateway: 'apps/gateway', router: 'apps/router', worker: 'test/peers/truth' } as const;
 export type ServiceName = keyof typeof APPS;
@@ -22,6 +22,8 @@ export interface FabricOptions {
   readonly tenants: number;
   /** Where the services leave a CPU profile when they are stopped; none when left out. */
   readonly profiles?: string;
+  /** The checkout whose services are started; this one when left out. */
+  readonly root?: string;
 }
 
 /**
@@ -58,20 +60,20 @@ export class BenchFabric {
     return { ...Object.fromEntries(services), 'nats-server': this.server.pid };
   }
 
-  async #start({ tools, tenants, profiles }: FabricOptions): Promise<void> {
+  async #start({ tools, tenants, profiles, root = ROOT }: FabricOptions): Promise<void> {
     const ledger = await connectLedger(this.server.configFor('router', 'bench-seeds'));
     await seedTools(ledger, tools);
     const { callers, tokens } = await seedActors(ledger, tenants);
     await ledger.close();
     this.#writeFiles(tokens);
-    const spawned = (['router', 'worker', 'gateway'] as const).map((name) => this.#spawn(name, profiles));
+    const spawned = (['router', 'worker', 'gateway'] as const).map((name) => this.#spawn(root, name, profiles));
     const [, , gateway] = await Promise.all(spawned.map(({ ready }) => ready));
     this.point = { address: String(gateway?.['address']), actors: callers };
   }
 
-  #spawn(name: ServiceName, profiles: string | undefined): SpawnedService {
+  #spawn(root: string, name: ServiceName, profiles: string | undefined): SpawnedService {
     const file = (of: string) => join(this.#directory, of);
-    const service = spawnService(join(ROOT, APPS[name]), {
+    const service = spawnService(join(root, APPS[name]), {
       TOOLFABRIC_NATS_URL: this.server.url,
       TOOLFABRIC_NKEY_SEED_FILE: file(`${USERS[name]}.seed`),
       TOOLFABRIC_SIGNING_KEY_FILE: file('signing.pem'),

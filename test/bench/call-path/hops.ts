@@ -105,7 +105,8 @@ const familyOf = ({ subject }: Passed): string => {
   const [first = '', second = '', ...rest] = subject.split('.');
   if (first === '$KV') return `write ${second.replace(/_\d$/, '')}`;
   if (first === '$JS' && second === 'API') return rest.slice(0, 3).join(' ').toLowerCase();
-  return first === '$JS' ? 'acknowledge' : first;
+  if (first === '$JS') return second === 'ACK' ? 'acknowledge' : 'audit of the stream interface';
+  return first;
 };
 
 const messagesPerCall = (passed: readonly Passed[], calls: number): Record<string, number> => {

@@ -12,6 +12,8 @@ export interface Options {
   /** Whether to take CPU profiles of the services as well. */
   readonly profile: boolean;
   readonly parts: readonly Part[];
+  /** Another checkout of the project, to be compared with this one in the same run. */
+  readonly against: string | undefined;
 }
 
 export const USAGE = `npm run bench call-path -- [options]
@@ -19,6 +21,7 @@ export const USAGE = `npm run bench call-path -- [options]
   --no-assert     print only: a missed limit does not fail the run
   --json FILE     the whole report as JSON
   --profile       CPU profiles of gateway, router and worker as well
+  --against DIR   compares this checkout with another one instead of measuring the parts
   --part NAME     only this part: ${PARTS.join(', ')}; may be repeated`;
 
 const isPart = (name: string): name is Part => (PARTS as readonly string[]).includes(name);
@@ -32,16 +35,19 @@ export const parseOptions = (args: readonly string[]): Options => {
       'no-assert': { type: 'boolean', default: false },
       json: { type: 'string' },
       profile: { type: 'boolean', default: false },
+      against: { type: 'string' },
       part: { type: 'string', multiple: true, default: [] },
     },
   });
   const unknown = values.part.find((name) => !isPart(name));
   if (unknown !== undefined) throw new Error(`there is no part ${unknown}\n${USAGE}`);
+  const parts = values.part.length === 0 ? PARTS : values.part.filter(isPart);
   return {
     quick: values.quick,
     assert: !values['no-assert'],
     json: values.json,
     profile: values.profile,
-    parts: values.part.length === 0 ? PARTS : values.part.filter(isPart),
+    parts: values.against === undefined ? parts : [],
+    against: values.against,
   };
 };

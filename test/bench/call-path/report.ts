@@ -81,7 +81,9 @@ const cpuTable = (rows: readonly Row[], idle: CpuMs): string => {
         ...names.map((name) => row.cpuMsPerCall[name] ?? Number.NaN),
         servicesCpu(row),
       ]),
-      ['idle, CPU ms a second', '', ...names.map((name) => idle[name] ?? Number.NaN), ''],
+      ...(Object.keys(idle).length === 0
+        ? []
+        : [['idle, CPU ms a second', '', ...names.map((name) => idle[name] ?? Number.NaN), '']]),
     ],
   );
 };
@@ -98,7 +100,7 @@ const memoryTable = (memory: Report['memory']): string =>
 
 const scaleTable = (scale: readonly ScaleRow[]): string =>
   table(
-    ['scale, claimless read at 1 caller', 'p50 ms', 'p95 ms', 'ratio'],
+    ['in turn', 'p50 ms', 'p95 ms', 'ratio'],
     scale.map(({ name, p50, p95, ratio }) => [name, p50, p95, ratio]),
   );
 
@@ -143,7 +145,8 @@ export const renderReport = (report: Report): string => {
     `${machine.cores} cores, ${machine.system}, nats-server ${machine.bus}, Node ${machine.node}; load before ${digits(machine.loadBefore, 1)}` +
       (used.length > 0 ? `; used by others: ${used.join(', ')}` : '') +
       (report.quick ? '\nA quick run: too short to publish.' : ''),
-    ...(rows.length > 0 ? [timesTable(rows), cpuTable(rows, idleCpu), memoryTable(memory)] : []),
+    ...(rows.length > 0 ? [timesTable(rows), cpuTable(rows, idleCpu)] : []),
+    ...(Object.keys(memory).length > 0 ? [memoryTable(memory)] : []),
     ...(scale.length > 0 ? [scaleTable(scale)] : []),
     ...(hops ? [hopsTable(hops)] : []),
     ...(Object.keys(profiles).length > 0 ? [profileTables(profiles)] : []),
