@@ -12,20 +12,30 @@ const row = (id: string, text: string, state: State = 'open'): Requirement => ({
 
 export const REQUIREMENTS: readonly Requirement[] = [
   // Front doors and model protocols
-  row('FD-1', 'One neutral request and result; vendor, contract and execution change apart from one another.'),
+  row('FD-1', 'One neutral request and result; vendor, contract and execution change apart from one another.', {
+    partial: 'the model protocols do not exist yet; shown is that contract and execution change apart',
+  }),
   row('FD-2', 'Tool definitions, calls and results for the five families of model protocols, streaming too.'),
   row('FD-3', 'Strict schema subsets of vendors; what does not fit is reported at registration.'),
   row('FD-4', 'One API in front of the models of several vendors; keys stay on the server.'),
   row('FD-5', 'The turn loop as a state machine with bounds on rounds, calls and time.'),
-  row('FD-6', 'A gRPC front door: unary calls, streamed progress, cancel, artifacts.'),
+  row('FD-6', 'A gRPC front door: unary calls, streamed progress, cancel, artifacts.', { partial: 'artifacts' }),
   row('FD-7', 'An MCP front door over Streamable HTTP for both protocol revisions.'),
-  row('FD-8', 'A TypeScript client library and a command line with the same verbs.'),
+  row('FD-8', 'A TypeScript client library and a command line with the same verbs.', 'met'),
   row('FD-9', 'Tools hosted by a vendor pass through, leave the same trace, and are chosen by a capability table.'),
   // Contract and registry
-  row('RG-1', 'Contracts of five layers; a model sees three; irreversible ones need operation key and reconcile.'),
-  row('RG-2', 'The record keeps version, risk, limits, observability and redaction beside name and schemas.'),
-  row('RG-3', 'Draft, published, deprecated, retired; versions never change; incompatible changes are flagged.'),
-  row('RG-4', 'Descriptions are linted for use, scope and alternatives; near-duplicates are flagged.'),
+  row('RG-1', 'Contracts of five layers; a model sees three; irreversible ones need operation key and reconcile.', {
+    partial: 'named domain groups',
+  }),
+  row('RG-2', 'The record keeps version, risk, limits, observability and redaction beside name and schemas.', {
+    partial: 'observability and redaction rules: a contract that sets them is refused until something keeps them',
+  }),
+  row('RG-3', 'Draft, published, deprecated, retired; versions never change; incompatible changes are flagged.', {
+    partial: 'a trace store that says which version ran; the stored events do',
+  }),
+  row('RG-4', 'Descriptions are linted for use, scope and alternatives; near-duplicates are flagged.', {
+    partial: 'the warnings of the lint are not shown to the publisher yet',
+  }),
   row('RG-5', 'The catalogue is trimmed by actor and task; listing never changes a decision.'),
   row('RG-6', 'Search, describe, call as disclosure in steps, with its quality measured.'),
   row('RG-7', 'A catalogue change that makes selection worse is refused.'),
@@ -33,26 +43,45 @@ export const REQUIREMENTS: readonly Requirement[] = [
   // Routing and dispatch
   row('RT-1', 'Intent routing, measured, with none as an answer; only tools of the intent are exposed.'),
   row('RT-2', 'Capability routing by mode, health, cost and policy; fallbacks are recorded.'),
-  row('RT-3', 'Execution routing: pool, affinity, priority, isolation never below what is asked.'),
-  row('RT-4', 'Schema errors by field from which a model can repair; formats hold, unknown ones are refused.'),
-  row('RT-5', 'Scope checks after the schema: path, domain, resource, and a precondition that still holds.'),
-  row('RT-6', 'Quotas, rate limits and fair queues a tenant.'),
+  row('RT-3', 'Execution routing: pool, affinity, priority, isolation never below what is asked.', {
+    partial: 'session affinity by pinned slots, and the trust of the input is not computed yet',
+  }),
+  row('RT-4', 'Schema errors by field from which a model can repair; formats hold, unknown ones are refused.', 'met'),
+  row('RT-5', 'Scope checks after the schema: path, domain, resource, and a precondition that still holds.', {
+    partial: 'domains, resource scopes, etags and versions; shown are paths and hashes of files',
+  }),
+  row('RT-6', 'Quotas, rate limits and fair queues a tenant.', {
+    partial: 'rates and slices in flight; shown is the cap on what waits for one tenant',
+  }),
   row('RT-7', 'Parallel and serial modes; writes to one resource one after the other.'),
   row('RT-8', 'Each kind of failure ends in the layer that must act on it.'),
-  row('RT-9', 'No side road: one conformance suite for all adapters; workers refuse undecided messages.'),
+  row('RT-9', 'No side road: one conformance suite for all adapters; workers refuse undecided messages.', {
+    partial: 'the one conformance suite; shown is that a worker refuses what its router did not sign',
+  }),
   row('RT-10', 'A workspace of a task serves workers of several kinds and outlives each of them.'),
   // Results
-  row('RS-1', 'Five statuses; unknown is never told as an error.'),
-  row('RS-2', 'Typed errors, side effect, evidence, artifacts; a write is confirmed only with proof.'),
+  row('RS-1', 'Five statuses; unknown is never told as an error.', { partial: 'approvals have no front door yet' }),
+  row('RS-2', 'Typed errors, side effect, evidence, artifacts; a write is confirmed only with proof.', {
+    partial: 'artifacts',
+  }),
   row('RS-3', 'Head and tail summaries, key matches, stated truncation, full output as artifact.'),
-  row('RS-4', 'Results, artifacts, watches and traces are read by their owner or by grant, checked every time.'),
+  row('RS-4', 'Results, artifacts, watches and traces are read by their owner or by grant, checked every time.', {
+    partial: 'artifacts, traces, and reading by grant',
+  }),
   row('RS-5', 'Redaction before model, log and trace; equal secrets correlate inside one tenant only.'),
-  row('RS-6', 'Content from outside is marked untrusted with its origin; the router owns what follows from it.'),
+  row('RS-6', 'Content from outside is marked untrusted with its origin; the router owns what follows from it.', {
+    partial: 'content of files is marked; the rule that follows from it is not there yet',
+  }),
   // Policy and approval
-  row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.'),
+  row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.', {
+    partial:
+      'the decision looks at risk group, tenant and tool, not yet at arguments, resource, credential and environment',
+  }),
   row('PO-2', 'Five risk levels whose approvals no override can drop.'),
   row('PO-3', 'An approval shows meaning: who, as which account, what, where, the body.'),
-  row('PO-4', 'An approval binds arguments, tool and policy version, is used once, expires, is checked again.'),
+  row('PO-4', 'An approval binds arguments, tool and policy version, is used once, expires, is checked again.', {
+    partial: 'approvals have no front door yet; the ledger binds and consumes seeded ones',
+  }),
   row('PO-5', 'Batch approvals within one scope, one risk level and one window.'),
   row('PO-6', 'Policy is tested, linted, run in shadow and replayed over past calls.'),
   row('PO-7', 'Installing dependencies and widening scope are authorised apart.'),
@@ -61,19 +90,31 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('PO-10', 'Roles for publishing, consenting, releasing, policy and approving.'),
   row('PO-11', 'One credential broker: for one call, one audience, expiring, revoked at its end, seen nowhere.'),
   // Reliability of side effects
-  row('RE-1', 'A business key beside the call id: same arguments find the recorded result, others conflict.'),
-  row('RE-2', 'A lost receipt ends unknown and is reconciled; nothing is blindly run again.'),
-  row('RE-3', 'Killing any process at any moment loses no accepted call and doubles no effect.'),
-  row('RE-4', 'Cancel reaches the real thing; after an outside write began it ends unknown and is reconciled.'),
+  row('RE-1', 'A business key beside the call id: same arguments find the recorded result, others conflict.', {
+    partial: 'conflicts and joins are shown for one actor and agent',
+  }),
+  row('RE-2', 'A lost receipt ends unknown and is reconciled; nothing is blindly run again.', {
+    partial: 'the queue of unknown calls for people, and queries of an outside service',
+  }),
+  row('RE-3', 'Killing any process at any moment loses no accepted call and doubles no effect.', 'met'),
+  row('RE-4', 'Cancel reaches the real thing; after an outside write began it ends unknown and is reconciled.', {
+    partial: 'pages, containers and MCP requests do not exist yet; shown are process, worker and claim',
+  }),
   row('RE-5', 'Background tasks: start, status, log, cancel.'),
-  row('RE-6', 'An interrupted file write leaves the original whole.'),
+  row('RE-6', 'An interrupted file write leaves the original whole.', 'met'),
   // CLI executor
-  row('CL-1', 'Argument lists, fixed folder and environment, limits; no allowed program becomes a shell.'),
-  row('CL-2', 'The workspace tools: read, edit, search, git, tests.'),
+  row('CL-1', 'Argument lists, fixed folder and environment, limits; no allowed program becomes a shell.', {
+    partial: 'option tables for more programs than ripgrep and git',
+  }),
+  row('CL-2', 'The workspace tools: read, edit, search, git, tests.', {
+    partial: 'read, edit and search only; git tools, tests and runner artifacts are missing',
+  }),
   row('CL-3', 'The open shell is a tool of its own whose final meaning is analysed.'),
-  row('CL-4', 'Nothing survives a timeout or cancel.'),
+  row('CL-4', 'Nothing survives a timeout or cancel.', { partial: 'shown for the sandbox of searches' }),
   row('CL-5', 'Each result carries exit code, duration and the files changed with a bounded diff.'),
-  row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.'),
+  row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.', {
+    partial: 'shown for the sandbox of searches; permits for the network are missing',
+  }),
   // Browser executor
   row('BR-1', 'A fresh context a task; login state by authorisation only.'),
   row('BR-2', 'Tree, screenshot, network and console as bounded observations.'),
@@ -115,9 +156,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('TR-6', 'The walk-through runs end to end and checks itself.'),
   // Operation
   row('OP-1', 'Each service has its own image and egress, scales alone; a missing adapter is a typed refusal.'),
-  row('OP-2', 'Tenants cannot see, call, read or starve one another.'),
-  row('OP-3', 'On SIGTERM a service drains: nothing lost, nothing doubled.'),
-  row('OP-4', 'One command starts everything on one machine; the same services run on Kubernetes.'),
+  row('OP-2', 'Tenants cannot see, call, read or starve one another.', {
+    partial: 'tenants cannot see or read one another; rates and fairness are missing',
+  }),
+  row('OP-3', 'On SIGTERM a service drains: nothing lost, nothing doubled.', 'met'),
+  row('OP-4', 'One command starts everything on one machine; the same services run on Kubernetes.', {
+    partial: 'the manifests are validated, and were not run on a cluster',
+  }),
   row('OP-5', 'A console for approvals, traces and catalogue, tested in a real browser.'),
-  row('OP-6', 'Services authenticate to the bus with the least permissions each needs.'),
+  row('OP-6', 'Services authenticate to the bus with the least permissions each needs.', 'met'),
 ];

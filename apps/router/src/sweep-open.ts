@@ -1,10 +1,12 @@
 import { type Claim, OPEN_SHARDS, type OpenEntry, type OperationRecord } from '@toolfabric/contract';
+import { isSameActor } from '@toolfabric/governance';
 import {
   callKey,
   changeRecord,
   createRecord,
   errorOutcome,
   isAnswered,
+  isFinal,
   moveClaim,
   openKey,
   openPrefix,
@@ -107,7 +109,9 @@ const checkOperation = async (ctx: RouterContext, call: StoredCall): Promise<voi
     return;
   }
   const end = first?.value;
-  if (end?.result && isAnswered(end.state) && end.state !== 'unknown' && end.actor.tenant === actor.tenant) {
+  if (end?.result && isFinal(end.state)) {
+    // A recorded result goes only to whoever may read that call (protocol 4).
+    if (!isSameActor(end.actor, actor)) return closeCall(ctx, await endCall(ctx, call, errorOutcome('conflict'), 0));
     const { callId, tool, decision, attempt, status, ...outcome } = end.result;
     if (status === 'needs_approval') return;
     await closeCall(ctx, await endCall(ctx, call, { ...outcome, status }, attempt));
