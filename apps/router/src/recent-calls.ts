@@ -1,7 +1,8 @@
-import type { StoredCall } from './router-context.ts';
+import type { CallRecord } from '@toolfabric/contract';
+import type { Versioned } from '@toolfabric/ports';
 
 export interface Recent {
-  readonly call: StoredCall;
+  readonly call: Versioned<CallRecord>;
   readonly openRevision: number;
   /** The work message that this router published, as yet unknown to the OPEN entry. */
   readonly sent?: { readonly epoch: number; readonly sequence: number };
