@@ -1,0 +1,109 @@
+import type { CallRecord, Claim, Outcome, ResultMessage } from '@toolfabric/contract';
+import { describe, expect, it } from 'vitest';
+import { advanceCall, errorOutcome, stateOfOutcome, unknownOutcome } from './call.ts';
+import { deriveSettlement, type Settlement } from './settlement.ts';
+import { CALL_STATES, failure, receipt, resultMessage, sampleCall, sampleClaim, unsure } from './testing/samples.ts';
+
+/** `end ok 2`: the outcome's status and the attempt; the other settlements carry nothing. */
+const shown = (settlement: Settlement): string =>
+  'outcome' in settlement
+    ? `${settlement.type} ${stateOfOutcome(settlement.outcome)} ${settlement.attempt}`
+    : settlement.type;
+
+const ended = (call: CallRecord, outcome: Outcome, attempt: number): CallRecord =>
+  advanceCall(call, { type: 'end', outcome, attempt, at: 5_000 }) as CallRecord;
+
+const none = undefined;
+
+describe('a claimless call ends by its result subject', () => {
+  const call = sampleCall({ claim: 'none', effect: 'none' });
+  const ok = receipt({ sideEffect: 'none' });
+  const byRouter = resultMessage(errorOutcome('cancelled'), 1, 'router');
+  const final = ended(call, ok, 1);
+  const cancelled = ended(call, errorOutcome('cancelled'), 0);
+
+  it.each<[string, CallRecord, ResultMessage | undefined, string]>([
+    ['queued, no result', call, none, 'wait'],
+    ['queued, its result', call, resultMessage(ok, 1), 'end ok 1'],
+    ['queued, an error as its result', call, resultMessage(failure(), 1), 'end error 1'],
+    ['queued, the router was first on the subject', call, byRouter, 'end cancelled 0'],
+    ['queued, a result of another epoch', call, resultMessage(ok, 2), 'wait'],
+    ['final, no result', final, none, 'settled'],
+    ['final, the same result again', final, resultMessage(ok, 1), 'settled'],
+    ['final, another result', final, resultMessage(failure(), 1), 'late'],
+    ['final, a result of another epoch', final, resultMessage(ok, 2), 'late'],
+    ['cancelled, the cancel again', cancelled, byRouter, 'settled'],
+    ['cancelled, the result of the worker', cancelled, resultMessage(ok, 1), 'late'],
+  ])('%s: %4$s', (_name, stored, result, expected) => {
+    expect(shown(deriveSettlement(stored, undefined, result))).toBe(expected);
+  });
+});
+
+describe('any other call ends by its claim', () => {
+  const queued = sampleCall({ epoch: 2 });
+  const unknown = ended(queued, unknownOutcome('lost'), 2);
+  const final = ended(queued, receipt(), 2);
+  const expired = ended(queued, errorOutcome('expired'), 0);
+  const done = sampleClaim('done', { outcome: receipt() });
+  const doneUnknown = sampleClaim('done', { outcome: unsure });
+  const orphaned = sampleClaim('orphaned');
+  const cancelled = sampleClaim('cancelled', { reason: 'expired' });
+  const late = resultMessage(receipt(), 1);
+  const ok = resultMessage(receipt(), 2);
+  const bad = resultMessage(failure(), 2);
+  const lost = resultMessage(unsure, 2);
+
+  it.each<[string, CallRecord, Claim | undefined, ResultMessage | undefined, string]>([
+    ['nobody took it', queued, none, none, 'wait'],
+    ['nobody took it, yet there is a result', queued, none, ok, 'late'],
+    ['released', queued, sampleClaim('released'), none, 'wait'],
+    ['released, a result of the epoch before', queued, sampleClaim('released'), late, 'late'],
+    ['claimed', queued, sampleClaim('claimed'), none, 'wait'],
+    ['claimed, a result of this epoch', queued, sampleClaim('claimed'), ok, 'wait'],
+    ['claimed, a result of the epoch before', queued, sampleClaim('claimed'), late, 'late'],
+    ['started', queued, sampleClaim('started'), none, 'wait'],
+    ['started, a result of this epoch', queued, sampleClaim('started'), ok, 'wait'],
+    ['done', queued, done, none, 'end ok 2'],
+    ['done, with its result', queued, done, ok, 'end ok 2'],
+    ['done: the claim counts, not the message', queued, done, bad, 'end ok 2'],
+    ['done, a result of the epoch before', queued, done, late, 'late'],
+    ['done unknown', queued, doneUnknown, none, 'end unknown 2'],
+    ['done unknown, with its result', queued, doneUnknown, lost, 'end unknown 2'],
+    ['done unknown, and then a receipt', queued, doneUnknown, ok, 'resolve ok 2'],
+    ['done without an outcome', queued, sampleClaim('done'), none, 'settled'],
+    ['cancelled', queued, cancelled, none, 'end expired 0'],
+    ['cancelled without a reason', queued, sampleClaim('cancelled'), none, 'end cancelled 0'],
+    ['cancelled, a result of this epoch', queued, cancelled, ok, 'end expired 0'],
+    ['orphaned', queued, orphaned, none, 'end unknown 2'],
+    ['orphaned, a receipt of this epoch', queued, orphaned, ok, 'resolve ok 2'],
+    ['orphaned, an error of this epoch', queued, orphaned, bad, 'resolve error 2'],
+    ['orphaned, a result that does not know either', queued, orphaned, lost, 'end unknown 2'],
+    ['orphaned, a receipt of the epoch before', queued, orphaned, late, 'late'],
+    ['unknown, orphaned', unknown, orphaned, none, 'settled'],
+    ['unknown, orphaned, the late receipt', unknown, orphaned, ok, 'resolve ok 2'],
+    ['unknown, done unknown', unknown, doneUnknown, none, 'settled'],
+    ['unknown, done unknown, the late receipt', unknown, doneUnknown, ok, 'resolve ok 2'],
+    ['unknown, the claim was resolved', unknown, done, none, 'end ok 2'],
+    ['unknown, released again', unknown, sampleClaim('released', { epoch: 3 }), none, 'wait'],
+    ['final', final, done, none, 'settled'],
+    ['final, the same result again', final, done, ok, 'settled'],
+    ['final, another result of this epoch', final, done, bad, 'late'],
+    ['final, a receipt of the epoch before', final, done, late, 'late'],
+    ['expired, then the receipt of the paused worker', expired, cancelled, ok, 'late'],
+  ])('RE-2: %s: %5$s', (_name, call, claim, result, expected) => {
+    expect(shown(deriveSettlement(call, claim, result))).toBe(expected);
+  });
+
+  it('RS-1: an orphan may have had its effect', () => {
+    const settlement = deriveSettlement(queued, orphaned, undefined);
+    expect(settlement).toMatchObject({ outcome: { status: 'unknown', sideEffect: 'possible' } });
+  });
+
+  it('RE-3: no claim and no result changes a final call (L2)', () => {
+    const claims = [none, done, doneUnknown, orphaned, cancelled, sampleClaim('claimed'), sampleClaim('started')];
+    for (const state of CALL_STATES.slice(5))
+      for (const claim of claims)
+        for (const result of [none, late, ok, bad, lost])
+          expect(['settled', 'late']).toContain(deriveSettlement(sampleCall({ state, epoch: 2 }), claim, result).type);
+  });
+});
