@@ -82,10 +82,11 @@ describe('events of a call', () => {
   });
 
   it('arguments leave a final record, and stay while a probe may still need them', () => {
-    expect(advanceCall(sampleCall(), end('ok'))).toMatchObject({ args: {}, argsHash: 'args-1' });
+    const ended = advanceCall(sampleCall(), end('ok'));
+    expect([ended?.args, ended?.argsHash]).toEqual([{}, 'args-1']);
     expect(advanceCall(sampleCall(), end('unknown'))?.args).toEqual(sampleCall().args);
     const settled = advanceCall(sampleCall({ state: 'unknown', probe: { asked: 3, nextAt: 1 } }), end('ok'));
-    expect(settled).toMatchObject({ args: {} });
+    expect(settled?.args).toEqual({});
     expect(settled).not.toHaveProperty('probe');
   });
 

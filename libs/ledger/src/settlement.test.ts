@@ -49,6 +49,7 @@ describe('any other call ends by its claim', () => {
   const orphaned = sampleClaim('orphaned');
   const cancelled = sampleClaim('cancelled', { reason: 'expired' });
   const late = resultMessage(receipt(), 1);
+  const next = resultMessage(receipt(), 3);
   const ok = resultMessage(receipt(), 2);
   const bad = resultMessage(failure(), 2);
   const lost = resultMessage(unsure, 2);
@@ -61,6 +62,7 @@ describe('any other call ends by its claim', () => {
     ['claimed', queued, sampleClaim('claimed'), none, 'wait'],
     ['claimed, a result of this epoch', queued, sampleClaim('claimed'), ok, 'wait'],
     ['claimed, a result of the epoch before', queued, sampleClaim('claimed'), late, 'late'],
+    ['claimed, a result of an epoch that is not there yet', queued, sampleClaim('claimed'), next, 'wait'],
     ['started', queued, sampleClaim('started'), none, 'wait'],
     ['started, a result of this epoch', queued, sampleClaim('started'), ok, 'wait'],
     ['done', queued, done, none, 'end ok 2'],
