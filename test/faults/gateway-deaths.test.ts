@@ -49,7 +49,7 @@ describe('RE-3: a gateway that is killed', () => {
     const gateway = await cluster.ensure('gateway');
     const requestKey = uuidv7();
     const callId = callIdFor(ADA, requestKey, Date.now());
-    const waiting = client().call({ ...append('drained', 2_000), requestKey }, { waitMs: 1_500, timeoutMs: 20_000 });
+    const waiting = client().call({ ...append('drained', 2_000), requestKey }, { waitMs: 1_500, timeoutMs: 5_000 });
     await expect.poll(async () => (await cluster.claim('truth', callId))?.state, { timeout: 10_000 }).toBe('started');
     gateway.kill('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });

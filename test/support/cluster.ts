@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LedgerBus } from '@toolfabric/bus-nats';
+import { freePort } from '@toolfabric/bus-nats/testing';
 import { assertPublishable, contractDigests, parseContract } from '@toolfabric/catalogue';
 import { connectFabric, type FabricClient } from '@toolfabric/client';
 import type { CallRecord, Claim, RegistryRecord } from '@toolfabric/contract';
@@ -39,12 +40,14 @@ export class Cluster {
   ledger!: LedgerBus;
   readonly #apps = new WeakMap<SpawnedService, AppName>();
   readonly #healthy = new Map<AppName, SpawnedService>();
-  #address = '';
+  /** The same for every gateway, so that clients find the next one. */
+  readonly #gatewayPort: number;
   readonly #clients: FabricClient[] = [];
   readonly #tokens: { id: string; sha256: string; tenant: string; user: string; agent: string; rights: string[] }[] =
     [];
 
-  private constructor(nats: TestNats, directory: string, pace: PaceName) {
+  private constructor(nats: TestNats, directory: string, pace: PaceName, gatewayPort: number) {
+    this.#gatewayPort = gatewayPort;
     this.nats = nats;
     this.directory = directory;
     this.pace = pace;
@@ -55,7 +58,7 @@ export class Cluster {
     const sizes = options.sizes === undefined ? {} : { sizes: options.sizes };
     const nats = await startNats({ kinds: ['cli', 'truth'], pace: PACES[pace], ...sizes });
     const directory = mkdtempSync(join(tmpdir(), 'toolfabric-cluster-'));
-    const cluster = new Cluster(nats, directory, pace);
+    const cluster = new Cluster(nats, directory, pace, await freePort());
     cluster.#writeFiles();
     cluster.ledger = await nats.connectAsRouter('test-observer');
     return cluster;
@@ -98,8 +101,7 @@ export class Cluster {
     if (present && this.services.has(present)) return present;
     const service = this.spawn(app);
     this.#healthy.set(app, service);
-    const ready = await service.ready;
-    if (app === 'gateway') this.#address = String(ready['address']);
+    await service.ready;
     return service;
   }
 
@@ -117,8 +119,7 @@ export class Cluster {
   async arm(app: AppName, faults: string): Promise<SpawnedService> {
     await this.killAll(app);
     const service = this.spawn(app, faults);
-    const ready = await service.ready;
-    if (app === 'gateway') this.#address = String(ready['address']);
+    await service.ready;
     return service;
   }
 
@@ -136,7 +137,7 @@ export class Cluster {
       TOOLFABRIC_FAULTS: faults,
       TOOLFABRIC_KINDS: 'cli,truth',
       TOOLFABRIC_TOKENS_FILE: join(this.directory, 'tokens.json'),
-      TOOLFABRIC_GATEWAY_PORT: '0',
+      TOOLFABRIC_GATEWAY_PORT: String(this.#gatewayPort),
       TOOLFABRIC_STATE_DIR: join(this.directory, 'state'),
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
@@ -152,13 +153,13 @@ export class Cluster {
   /** A client of the present gateway; by default as `ADA`, otherwise with a token of its own. */
   client(who: { user?: string; tenant?: string; rights?: string[] } = {}): FabricClient {
     const token = this.token(who);
-    const client = connectFabric({ address: this.#address, token });
+    const client = connectFabric({ address: this.address, token });
     this.#clients.push(client);
     return client;
   }
 
   get address(): string {
-    return this.#address;
+    return `127.0.0.1:${this.#gatewayPort}`;
   }
 
   /** A token bound to `ADA`, or to whom is said; the gateway reads it within a second. */
