@@ -42,7 +42,7 @@ const measureMain = async (
   say('starts the services');
   const fabric = await BenchFabric.start({ tools: SCALE.fewTools, tenants: SCALE.fewTenants });
   try {
-    await openFabric(caller, 'main', fabric, plan.warmUpMs);
+    await openFabric(caller, 'main', fabric, plan.warmUpCalls);
     say('measures at 1, 8 and 64 callers');
     const numbers = parts.includes('numbers') ? await measureNumbers(fabric, caller, plan) : NO_NUMBERS;
     if (parts.includes('hops')) say('listens where the time goes');

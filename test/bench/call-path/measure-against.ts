@@ -22,7 +22,7 @@ export const measureAgainst = async (
     for (const { name, root } of checkouts) {
       const fabric = await BenchFabric.start({ tools: 10, tenants: 1, root });
       fabrics.push(fabric);
-      await openFabric(caller, name, fabric, plan.warmUpMs);
+      await openFabric(caller, name, fabric, plan.warmUpCalls);
     }
     const rows: Row[] = [];
     const scale: ScaleRow[] = [];

@@ -97,7 +97,7 @@ export const measureNumbers = async (fabric: BenchFabric, caller: LoadClient, pl
     const others: Record<string, number> = {};
     let atOne: ReadonlyMap<string, readonly Slice[]> = new Map();
     const own = [...Object.values(pids), ...Object.values(bare.pids), process.pid];
-    await warmUpBare(bare, plan.warmUpMs / 2);
+    await warmUpBare(bare, plan.warmUpCalls);
     for (const level of plan.levels) {
       const othersOf = watchOthers(cpus().length, () => own.map(cpuMsOf).reduce((sum, ms) => sum + ms, 0));
       const subjects = subjectsOf(fabric, caller, bare, level);
@@ -113,6 +113,8 @@ export const measureNumbers = async (fabric: BenchFabric, caller: LoadClient, pl
   }
 };
 
-const warmUpBare = async ({ by }: Bare, ms: number): Promise<void> => {
-  for (const [type] of BARE) await by.load({ type }, { callers: 8, ms: ms / BARE.length });
+const WARM_UP_MS = 1_000;
+
+const warmUpBare = async ({ by }: Bare, calls: number): Promise<void> => {
+  for (const [type] of BARE) await by.load({ type }, { callers: 8, ms: WARM_UP_MS, calls });
 };

@@ -16,7 +16,7 @@ export const measureProfiles = async (caller: LoadClient, plan: Plan): Promise<R
   const directory = mkdtempSync(join(tmpdir(), 'toolfabric-profiles-'));
   const fabric = await BenchFabric.start({ tools: SCALE.fewTools, tenants: 1, profiles: directory });
   try {
-    await openFabric(caller, 'profiled', fabric, plan.warmUpMs);
+    await openFabric(caller, 'profiled', fabric, plan.warmUpCalls, ['truth.noop']);
     const from = machineNow();
     const target = { type: 'fabric', fabric: 'profiled', tool: 'truth.noop', actors: 1 } as const;
     const { latencies } = await caller.load(target, { callers: 8, ms: plan.profileMs });

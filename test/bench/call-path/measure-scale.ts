@@ -26,10 +26,10 @@ export const measureScale = async (
 ): Promise<{ scale: readonly ScaleRow[]; musts: readonly Must[] }> => {
   const fabrics: BenchFabric[] = [];
   try {
-    for (const { name, tools, tenants } of CONDITIONS) {
-      const fabric = await BenchFabric.start({ tools, tenants });
-      fabrics.push(fabric);
-      await openFabric(caller, name, fabric, plan.warmUpMs / 2);
+    for (const { tools, tenants } of CONDITIONS) fabrics.push(await BenchFabric.start({ tools, tenants }));
+    for (const [i, { name }] of CONDITIONS.entries()) {
+      const fabric = fabrics[i];
+      if (fabric) await openFabric(caller, name, fabric, plan.warmUpCalls, ['truth.noop']);
     }
     const subjects = CONDITIONS.map(({ name, tools, tenants }) => ({
       name,

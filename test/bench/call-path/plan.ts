@@ -1,6 +1,7 @@
 /** How long everything is measured, in milliseconds, and how often it is repeated. */
 export interface Plan {
-  readonly warmUpMs: number;
+  /** Calls of each tool before anything is measured: the services compile their code meanwhile. */
+  readonly warmUpCalls: number;
   readonly levels: readonly Level[];
   readonly scale: { readonly rounds: number; readonly sliceMs: number };
   readonly hopCalls: number;
@@ -17,7 +18,7 @@ export interface Level {
 }
 
 export const FULL: Plan = {
-  warmUpMs: 4_000,
+  warmUpCalls: 3_000,
   levels: [
     { callers: 1, rounds: 7, bareMs: 500, fabricMs: 1_500 },
     { callers: 8, rounds: 5, bareMs: 600, fabricMs: 2_500 },
@@ -29,7 +30,7 @@ export const FULL: Plan = {
 };
 
 export const QUICK: Plan = {
-  warmUpMs: 2_000,
+  warmUpCalls: 800,
   levels: [
     { callers: 1, rounds: 2, bareMs: 150, fabricMs: 700 },
     { callers: 8, rounds: 2, bareMs: 150, fabricMs: 900 },
