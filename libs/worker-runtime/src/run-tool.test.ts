@@ -1,0 +1,272 @@
+import { Outcome } from '@toolfabric/contract';
+import { FabricError, PACES } from '@toolfabric/kernel';
+import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { AnyTool } from './define-tool.ts';
+import { hurriedClock } from './testing/hurried-clock.ts';
+import { Rig, type Sent } from './testing/rig.ts';
+import { answer, done, HeldTool, toolOf } from './testing/sample-tools.ts';
+
+let nats: TestNats;
+let rig: Rig;
+beforeAll(async () => {
+  nats = await startNats({ kinds: ['cli'] });
+  const [router, ports] = await Promise.all([nats.connectAsRouter(), nats.connectAsWorker('cli')]);
+  rig = new Rig({ router, ports, signing: nats.signing, pace: PACES.test });
+});
+afterEach(() => rig.stopAll());
+afterAll(() => nats.stop());
+
+/** The result that stands on the bus at the end, which is also what the claim says. */
+const endOf = async ({ callId, sequence }: Sent, claimless = false): Promise<Outcome> => {
+  const { outcome } = await waitFor(() => rig.result(callId), { what: 'a result' });
+  await waitFor(async () => !(await rig.has(sequence)), { what: 'the acknowledgement' });
+  const claim = await rig.claim(callId);
+  if (claimless) expect(claim).toBeUndefined();
+  else expect(claim).toMatchObject({ state: 'done', outcome });
+  expect(Outcome.safeParse(outcome).success).toBe(true);
+  return outcome;
+};
+
+type SendOptions = Parameters<Rig['send']>[0];
+const run = async (tool: AnyTool, send: SendOptions = {}): Promise<Outcome> => {
+  await rig.start([tool], { clock: hurriedClock });
+  return endOf(await rig.send(send), send.claim === 'none');
+};
+
+const limits = (timeoutMs: number, outputBytes = 4_096) => ({
+  decision: { policyVersion: 'p', rule: 'r', limits: { timeoutMs, outputBytes } },
+});
+
+describe('an execution that the tool ends itself', () => {
+  it('ends with its outcome, its receipt and how long it took', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({ to: 'a.md' });
+      return done({ data: { id: 7 } });
+    });
+    const outcome = await run(tool);
+    expect(outcome).toEqual({ ...done({ data: { id: 7 } }), usage: { durationMs: expect.any(Number) } });
+  });
+
+  it('gives the tool its call, its arguments and its limits, and stores its intent before the effect', async () => {
+    let seen: unknown;
+    const tool = toolOf(async (ctx, args) => {
+      await ctx.beginEffect({ to: 'a.md' });
+      const claim = await rig.claim(ctx.callId);
+      seen = { args, actor: ctx.actor.user, limits: ctx.limits.timeoutMs, state: claim?.state, intent: claim?.intent };
+      return done();
+    });
+    await run(tool, { args: { path: 'a' }, ...limits(9_000) });
+    expect(seen).toEqual({
+      args: { path: 'a' },
+      actor: 'ada',
+      limits: 9_000,
+      state: 'started',
+      intent: { to: 'a.md' },
+    });
+  });
+
+  it('RS-2: that reports an effect which it never began is a fault, without an effect (L3)', async () => {
+    const outcome = await run(toolOf(async () => done()));
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'internal' } });
+    expect(outcome).not.toHaveProperty('evidence');
+  });
+
+  it.each([
+    ['workspace', 'ok'],
+    ['outside', 'error'],
+  ] as const)('may leave out the beginning where it is simply run again: %s effect: %s', async (effect, status) => {
+    expect(
+      await run(
+        toolOf(async () => done()),
+        { effect, rerunnable: true },
+      ),
+    ).toMatchObject({ status });
+  });
+
+  it('RS-2: with an output over its budget keeps status, effect and evidence', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      return done({ data: 'x'.repeat(5_000) });
+    });
+    const outcome = await run(tool, limits(20_000, 1_000));
+    expect(outcome).toMatchObject({ status: 'ok', sideEffect: 'confirmed', evidence: done().evidence });
+    expect(outcome.truncation).toEqual([{ stream: 'output', kept: 0, total: 5_002, unit: 'bytes' }]);
+    expect(outcome).not.toHaveProperty('data');
+  });
+
+  it('RE-2: may say unknown by itself', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      return done({ status: 'unknown', sideEffect: 'possible' });
+    });
+    expect(await run(tool)).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
+  });
+});
+
+describe('a tool that throws', () => {
+  it('RS-1: before its effect ends as its own error, and nothing happened', async () => {
+    const tool = toolOf(async () => {
+      throw new FabricError('stale_version', 'the file changed', { hint: 'read it again' });
+    });
+    expect(await run(tool)).toMatchObject({
+      status: 'error',
+      summary: 'the file changed',
+      sideEffect: 'none',
+      error: { type: 'stale_version', layer: 'tool', retryable: false, hint: 'read it again' },
+    });
+  });
+
+  it.each<[string, () => unknown]>([
+    ['an error', () => new TypeError('secret /home/ada')],
+    ['a text', () => 'secret'],
+    ['nothing', () => undefined],
+  ])('RT-8: something else before its effect: %s: tool_failed, without its text', async (_name, thrown) => {
+    const outcome = await run(
+      toolOf(async () => {
+        throw thrown();
+      }),
+    );
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'tool_failed' } });
+    expect(JSON.stringify(outcome)).not.toContain('secret');
+  });
+
+  it('at once, outside of its promise, is no exception', async () => {
+    const tool = toolOf(() => {
+      throw new FabricError('not_a_file', 'a directory');
+    });
+    expect(await run(tool)).toMatchObject({ error: { type: 'not_a_file' } });
+  });
+
+  it.each<[string, unknown]>([
+    ['its own error', new FabricError('stale_version', 'the file changed')],
+    ['anything else', new TypeError('broken')],
+  ])('RE-2: after its effect began ends unknown, by %s (L3)', async (_name, thrown) => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      throw thrown;
+    });
+    const outcome = await run(tool);
+    expect(outcome).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
+    expect(outcome).not.toHaveProperty('error');
+  });
+
+  it('for arguments that it does not understand ends as an error, before anything', async () => {
+    const strict = toolOf(async () => done(), {
+      args: z.strictObject({ path: z.string() }) as never,
+    });
+    expect(await run(strict, { args: { other: 1 } })).toMatchObject({ status: 'error', sideEffect: 'none' });
+  });
+});
+
+describe('an execution that is stopped', () => {
+  it('RE-4: at its deadline ends expired when nothing began', async () => {
+    const tool = toolOf(async (ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      throw new Error('whatever');
+    });
+    expect(await run(tool, { deadline: Date.now() + 300 })).toMatchObject({
+      status: 'error',
+      sideEffect: 'none',
+      error: { type: 'expired' },
+    });
+    await rig.stopAll();
+    expect(await run(tool, limits(100))).toMatchObject({ error: { type: 'expired' } });
+  });
+
+  it('RE-4: after its effect began ends unknown, with the effect possible', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      throw new Error('whatever');
+    });
+    expect(await run(tool, limits(100))).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
+  });
+
+  it('RE-4: keeps the receipt that the tool still brings', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      return done();
+    });
+    expect(await run(tool, limits(100))).toMatchObject({ status: 'ok', sideEffect: 'confirmed' });
+  });
+
+  it.each([
+    [false, 'error', 'none'],
+    [true, 'unknown', 'possible'],
+  ])('RE-4: ends without a tool that never gives up (begun: %s): %s', async (begins, status, sideEffect) => {
+    const held = new HeldTool({ begins });
+    expect(await run(held.tool, limits(100))).toMatchObject({ status, sideEffect });
+    expect(held.runs).toHaveLength(1);
+    held.runs[0]?.finish(done({ summary: 'too late' }));
+  });
+
+  it('RE-4: lets nothing begin any more, neither while it stops nor afterwards', async () => {
+    const refused: unknown[] = [];
+    const late = Promise.withResolvers<void>();
+    const tool = toolOf(async (ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      await ctx.beginEffect({}).catch((error: FabricError) => refused.push(error.type));
+      await late.promise;
+      await ctx.beginEffect({}).catch((error: FabricError) => refused.push(error.type));
+      refused.push('end');
+      return done();
+    });
+    expect(await run(tool, limits(100))).toMatchObject({ status: 'error', error: { type: 'expired' } });
+    late.resolve();
+    await waitFor(() => refused.length === 3);
+    expect(refused).toEqual(['expired', 'expired', 'end']);
+  });
+});
+
+describe('a claimless execution', () => {
+  const read = { claim: 'none', effect: 'none' } as const;
+
+  it('answers without a claim', async () => {
+    expect(
+      await run(
+        toolOf(async () => answer({ data: [1] })),
+        read,
+      ),
+    ).toMatchObject({ status: 'ok', data: [1] });
+  });
+
+  it('has no effect to begin', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      return done();
+    });
+    expect(await run(tool, read)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'internal' } });
+  });
+});
+
+describe('a probe', () => {
+  const probe = { mode: 'probe', claim: 'none', effect: 'none', intent: { to: 'a.md' } } as const;
+  const neverRun = async () => {
+    throw new Error('a probe runs nothing');
+  };
+
+  it('RE-2: gets the intent of the earlier execution, and reports what it found', async () => {
+    const tool = toolOf(neverRun, {
+      probe: async (_ctx, args, intent) => ({
+        answer: 'found',
+        receipt: done({ data: { args, intent } as NonNullable<Outcome['data']> }),
+      }),
+    });
+    const outcome = await run(tool, { ...probe, args: { path: 'a' } });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      sideEffect: 'none',
+      data: { answer: 'found', receipt: { data: { args: { path: 'a' }, intent: { to: 'a.md' } } } },
+    });
+  });
+
+  it('RE-2: that throws, or that the tool does not have, is an error and no answer', async () => {
+    const throwing = toolOf(neverRun, { probe: neverRun });
+    expect(await run(throwing, probe)).toMatchObject({ status: 'error', error: { type: 'tool_failed' } });
+    await rig.stopAll();
+    expect(await run(toolOf(neverRun), probe)).toMatchObject({ status: 'error', error: { type: 'internal' } });
+  });
+});
