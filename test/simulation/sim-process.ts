@@ -62,6 +62,7 @@ export class SimProcess {
   request<T>(serve: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!this.alive) return;
+      if (this.#paused) return void this.#waiting.push(() => this.request(serve).then(resolve, reject));
       const { random } = this.#scheduler;
       const { lostRequest, lostReply, delayMs, timeoutMs } = this.#network;
       const fail = () => this.deliver(() => reject(new StoreUnavailable('no answer')));
@@ -85,6 +86,7 @@ export class SimProcess {
   /** One message to the server that nobody answers. */
   send(serve: () => void): void {
     if (!this.alive) return;
+    if (this.#paused) return void this.#waiting.push(() => this.send(serve));
     const { random } = this.#scheduler;
     if (random.chance(this.#network.lostRequest)) return;
     this.#scheduler.after(random.between(0.1, this.#network.delayMs), () => {

@@ -199,7 +199,7 @@ class Simulation {
       decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },
       ...(operation === undefined ? {} : { operation }),
       ...(needsApproval ? { approvalId: `a${index}` } : {}),
-      ...(fence === undefined ? {} : { reconcile: { fence, windowMs: 60_000 } }),
+      ...(fence === undefined ? {} : { reconcile: { fence, windowMs: Math.round(random.between(3_000, 60_000)) } }),
       state: needsApproval ? 'awaiting_approval' : hasOperation ? 'accepted' : 'queued',
       epoch: 1,
       createdAt: NOW,
@@ -283,6 +283,10 @@ class Simulation {
     this.#planTrouble();
   }
 
+  #anyProcess(): SimProcess {
+    return this.random.pick([...this.workers, ...this.routers.map((router) => router.process)]);
+  }
+
   #planTrouble(): void {
     const { random, scheduler } = this;
     for (let n = random.int(4); n > 0; n -= 1)
@@ -298,9 +302,7 @@ class Simulation {
         if (router) this.#kill(router.process, () => this.spawnRouter(slot));
       });
     for (let n = random.int(3); n > 0; n -= 1)
-      scheduler.after(random.between(0, TROUBLE_MS), () =>
-        random.pick(this.workers)?.pause(random.between(500, 14_000)),
-      );
+      scheduler.after(random.between(0, TROUBLE_MS), () => this.#anyProcess().pause(random.between(500, 14_000)));
     if (random.chance(0.25))
       scheduler.after(random.between(0, TROUBLE_MS), () => {
         this.#upAt = scheduler.now + random.between(500, 7_000);

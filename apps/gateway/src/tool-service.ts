@@ -1,4 +1,4 @@
-import { CallId, type CallView } from '@toolfabric/contract';
+import { CallId, type CallView, type ToolSummary } from '@toolfabric/contract';
 import { type Clock, type Faults, type Pace, requestKeyTime } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import {
@@ -19,6 +19,9 @@ import { checkTaskId, checkTool } from './read-proposal.ts';
 import { patienceOf, type RequestContext } from './request-context.ts';
 import type { RouterClient } from './router-client.ts';
 import { watchCall } from './watch-call.ts';
+
+/** Pages of one listing that are put together; a gRPC answer of the client's default size holds no more. */
+const MOST_PAGES = 60;
 
 export interface ToolServiceDeps {
   readonly door: FrontDoor;
@@ -66,8 +69,15 @@ const catalogueVerbs = ({ door, router, pace }: ToolServiceDeps) => {
   return {
     listTools: door.unary(async ({ allStates }, context) => {
       const { actor } = context.identity;
-      const { tools, catalogueDigest } = await router.ask('listTools', { actor, allStates }, patience(context));
-      return { tools: tools.map(toolSummaryToWire), catalogueDigest };
+      const tools: ToolSummary[] = [];
+      for (let after: string | undefined, page = 0; ; page += 1) {
+        const asked = { actor, allStates, ...(after === undefined ? {} : { after }) };
+        const answer = await router.ask('listTools', asked, patience(context));
+        tools.push(...answer.tools);
+        after = answer.next;
+        if (after === undefined || page >= MOST_PAGES)
+          return { tools: tools.map(toolSummaryToWire), catalogueDigest: answer.catalogueDigest };
+      }
     }),
     describeTool: door.unary(async ({ tool }, context) => {
       checkTool(tool);

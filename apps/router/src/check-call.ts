@@ -6,6 +6,7 @@ import {
   effectOf,
   MAX_ARGUMENT_BYTES,
   MAX_DEPTH,
+  MAX_MESSAGE_BYTES,
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
@@ -19,6 +20,9 @@ import type { RouterServices } from './router-services.ts';
 
 /** A call without a deadline of its own may wait in the queue for so long before its execution, in milliseconds. */
 const DEFAULT_QUEUE_MS = 60_000;
+
+/** What a work message holds beside the arguments, in bytes. */
+const ENVELOPE_BYTES = 6 * 1024;
 
 type Args = Record<string, CallRecord['args'][string]>;
 
@@ -34,6 +38,13 @@ const checkShape = (args: unknown): { args: Args; canonical: string } => {
   const size = Buffer.byteLength(canonical);
   if (size > MAX_ARGUMENT_BYTES)
     throw new FabricError('too_large', `the arguments take ${size} bytes; at most ${MAX_ARGUMENT_BYTES} are accepted`);
+  // In the signed envelope the arguments stand as a string in a string: every quote takes three more bytes.
+  const sent = Buffer.byteLength(JSON.stringify(JSON.stringify(canonical)));
+  if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
+    throw new FabricError(
+      'too_large',
+      `the arguments take ${sent} bytes in a message; a message holds ${MAX_MESSAGE_BYTES}`,
+    );
   return { args: args as Args, canonical };
 };
 

@@ -1,9 +1,18 @@
 import type { CallRecord, Outcome } from '@toolfabric/contract';
 import { type DeniedOutcome, isAnswered, openKey } from '@toolfabric/ledger';
+import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation } from './take-operation.ts';
+
+const isFull = (thrown: unknown): boolean => thrown instanceof StoreUnavailable && thrown.cause instanceof QueueFull;
+
+/** The end of a call in as few bytes as it takes: how it ended is never lost to a full stream. */
+const withoutOutput = <T extends Outcome | DeniedOutcome>({ data, content, evidence, artifacts, ...rest }: T) => ({
+  ...rest,
+  summary: 'The output was left out: the ledger is full.',
+});
 
 /**
  * The terminal state, stored before anything else of the closing order (protocol 3). When somebody else ended the
@@ -16,7 +25,12 @@ export const endCall = async (
   attempt: number,
 ): Promise<StoredCall> => {
   ctx.faults.at('router.before-settle');
-  const change = await changeCall(ctx, stored, { type: 'end', outcome, attempt, at: ctx.clock.now() });
+  const at = ctx.clock.now();
+  const change = await changeCall(ctx, stored, { type: 'end', outcome, attempt, at }).catch((thrown: unknown) => {
+    if (!isFull(thrown)) throw thrown;
+    ctx.log.error('ledger.full', { callId: stored.value.callId });
+    return changeCall(ctx, stored, { type: 'end', outcome: withoutOutput(outcome), attempt, at });
+  });
   if (change.done) {
     ctx.notify(change.value);
     ctx.faults.at('router.after-call-settled');

@@ -1,6 +1,6 @@
-import type { ApprovalRecord, CallRecord, CallRequest, CallView } from '@toolfabric/contract';
+import { type ApprovalRecord, type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
 import { isSameActor } from '@toolfabric/governance';
-import { callIdFor, FabricError } from '@toolfabric/kernel';
+import { callIdFor, depthOf, digestOf, FabricError } from '@toolfabric/kernel';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
 import { readCall } from './change-call.ts';
 import { checkCall } from './check-call.ts';
@@ -30,6 +30,17 @@ const askForApproval = async (services: RouterServices, call: CallRecord): Promi
   });
 };
 
+/**
+ * Above it nothing new is accepted: a record grows until its call has ended, and a full stream takes none that grows.
+ * What was accepted must always have room to end.
+ */
+const FULL_SHARE = 0.85;
+
+const checkRoom = (services: RouterServices): void => {
+  if (services.fill.share < FULL_SHARE) return;
+  throw new FabricError('overloaded', 'the ledger is nearly full; nothing new is accepted', { retryAfterMs: 30_000 });
+};
+
 /** These refusals say nothing about the request itself: the caller sends it again as it is. */
 const isOutage = (error: FabricError): boolean => error.type === 'unavailable' || error.type === 'internal';
 
@@ -49,6 +60,11 @@ const refuse = (services: RouterServices, request: CallRequest, callId: string, 
   return viewRefusal({ callId, taskId: request.taskId, tool: { name, version } }, error, now);
 };
 
+const isSameProposal = (call: CallRecord, { tool, args }: CallRequest): boolean =>
+  (tool === call.tool.name || tool === `${call.tool.name}@${call.tool.version}`) &&
+  depthOf(args, MAX_DEPTH) <= MAX_DEPTH &&
+  digestOf(args) === call.argsHash;
+
 /**
  * Design §3, row 2. A request that was accepted before gets its call, even when the checks would refuse it by now:
  * the answer to a retry is the call, not a second opinion.
@@ -59,6 +75,7 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
   let callId = '';
   try {
     callId = callIdFor(request.actor, request.requestKey, now);
+    checkRoom(services);
     const record = await checkCall(services, request, callId);
     await askForApproval(services, record);
     const call = await startCall(ctx, record);
@@ -67,7 +84,13 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
     if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;
     const earlier =
       callId === '' || thrown.type === 'conflict' ? undefined : await readCall(ctx, request.actor.tenant, callId);
-    if (earlier && isSameActor(earlier.value.actor, request.actor)) return viewCall(earlier.value, now);
-    return refuse(services, request, callId, thrown);
+    if (!earlier || !isSameActor(earlier.value.actor, request.actor)) return refuse(services, request, callId, thrown);
+    if (isSameProposal(earlier.value, request)) return viewCall(earlier.value, now);
+    return refuse(
+      services,
+      request,
+      callId,
+      new FabricError('conflict', 'this request key was used before, for another call'),
+    );
   }
 };

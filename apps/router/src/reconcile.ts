@@ -1,5 +1,5 @@
-import { type CallRecord, MAX_EPOCH, Outcome, type ResultMessage } from '@toolfabric/contract';
-import { errorOutcome, moveClaim, probeCallId, workMessageId } from '@toolfabric/ledger';
+import { type CallRecord, MAX_EPOCH, type OpenEntry, Outcome, type ResultMessage } from '@toolfabric/contract';
+import { createRecord, errorOutcome, moveClaim, openKey, probeCallId, workMessageId } from '@toolfabric/ledger';
 import { type Delivery, QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { z } from 'zod';
 import { callEvent } from './call-events.ts';
@@ -62,8 +62,14 @@ const settleAbsent = async (ctx: RouterContext, call: StoredCall, because: 'fenc
   return change.done ? requeue(ctx, call, change.value.epoch) : call;
 };
 
-/** Protocol 5: `released(e)` is stored before epoch e is published. */
+/**
+ * Protocol 5: `released(e)` is stored before epoch e is published. The call must be in sight of the sweep again before
+ * it can run: the entry of an unknown one may have been removed at the end of its window.
+ */
 export const requeue = async (ctx: RouterContext, call: StoredCall, epoch: number): Promise<StoredCall> => {
+  const { actor, callId } = call.value;
+  const entry: OpenEntry = { callId, actor, openedAt: ctx.clock.now() };
+  await createRecord(ctx.ports.open, openKey(actor.tenant, callId), entry, { clock: ctx.clock });
   const change = await changeCall(ctx, call, { type: 'requeue', epoch });
   const queued = change.done ? change : change.current;
   if (queued?.value.state !== 'queued') return queued ?? call;

@@ -2,7 +2,7 @@ import { assertPublishable, draftOf, modelView, moveLifeCycle, parseContract } f
 import type { Actor, LifeCycle, RegistryRecord, RpcReply, ToolSummary } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { changeRecord, toolKey } from '@toolfabric/ledger';
-import { resolveTool } from '@toolfabric/routing';
+import { compareVersions, resolveTool } from '@toolfabric/routing';
 import type { RouterServices } from './router-services.ts';
 
 /** The right that moves contracts through their life cycle. */
@@ -23,16 +23,42 @@ const needRight = (rights: readonly string[]): void => {
     throw new FabricError('forbidden', `this verb needs a token with the right ${PUBLISH_RIGHT}`);
 };
 
+/** Characters of one page of a listing. */
+const PAGE_CHARACTERS = 40_000;
+
+const isBefore = (a: ToolSummary, b: ToolSummary): number =>
+  a.name === b.name ? compareVersions(a.version, b.version) : a.name < b.name ? -1 : 1;
+
+/** As many as fit a page, at least one; `next` is the last of them when more follow. */
+const pageOf = (tools: readonly ToolSummary[]): { tools: ToolSummary[]; next?: string } => {
+  let left = PAGE_CHARACTERS;
+  const page: ToolSummary[] = [];
+  for (const tool of tools) {
+    left -= tool.description.length + 500;
+    const last = page.at(-1);
+    if (left < 0 && last !== undefined) return { tools: page, next: `${last.name}@${last.version}` };
+    page.push(tool);
+  }
+  return { tools: page };
+};
+
 /** What this actor may ever call: the current version of each tool, or every version and state. */
-export const listTools = (services: RouterServices, actor: Actor, allStates: boolean): RpcReply<'listTools'> => {
+export const listTools = (
+  services: RouterServices,
+  actor: Actor,
+  allStates: boolean,
+  after: string | undefined,
+): RpcReply<'listTools'> => {
   const { registry, policy } = services;
-  const visible = registry.records.filter((record) => !record.contract.internal && policy.couldAllow(actor, record));
-  const current = visible.filter(
-    (record) => registry.index.tools.get(record.contract.name)?.current?.contract.version === record.contract.version,
-  );
-  const tools = (allStates ? visible : current).map(summaryOf);
-  tools.sort((a, b) => (a.name === b.name ? (a.version < b.version ? -1 : 1) : a.name < b.name ? -1 : 1));
-  return { tools, catalogueDigest: registry.catalogueDigest };
+  const isCurrent = ({ contract }: RegistryRecord) =>
+    registry.index.tools.get(contract.name)?.current?.contract.version === contract.version;
+  const tools = registry.records
+    .filter((record) => !record.contract.internal && policy.couldAllow(actor, record))
+    .filter((record) => allStates || isCurrent(record))
+    .map(summaryOf)
+    .sort(isBefore);
+  const from = after === undefined ? 0 : tools.findIndex(({ name, version }) => `${name}@${version}` === after) + 1;
+  return { ...pageOf(tools.slice(from)), catalogueDigest: registry.catalogueDigest };
 };
 
 export const describeTool = (services: RouterServices, actor: Actor, tool: string): RpcReply<'describeTool'> => {

@@ -1,12 +1,17 @@
 import { compileInput, contractDigests, type InputCheck } from '@toolfabric/catalogue';
 import type { RegistryRecord, ToolContract } from '@toolfabric/contract';
-import { type Clock, digestOf, type Logger } from '@toolfabric/kernel';
+import { type Clock, digestOf, FabricError, type Logger } from '@toolfabric/kernel';
 import { createRecord, toolKey } from '@toolfabric/ledger';
-import type { Store } from '@toolfabric/ports';
+import type { Store, Versioned } from '@toolfabric/ports';
 import { buildIndex, type ToolIndex } from '@toolfabric/routing';
 
 /** Records that are read at once when the registry is loaded. */
 const READ_AT_ONCE = 32;
+
+/** A record of another version stands there: it was said when it was read. */
+const isUnreadable = (thrown: unknown): void => {
+  if (!(thrown instanceof FabricError)) throw thrown;
+};
 
 /** The registry as this router knows it: an index built once for each change, and one compiled schema a digest. */
 export class Registry {
@@ -53,9 +58,22 @@ export class Registry {
       const digests = contractDigests(contract);
       const record: RegistryRecord = { contract, state: 'published', ...digests, publishedAt: this.#clock.now() };
       const key = toolKey(contract.name, contract.version);
-      const change = await createRecord(this.#store, key, record, { clock: this.#clock });
-      if (!change.done && change.current?.value.digest !== digests.digest)
+      const stored = await this.#read(key);
+      if (stored === undefined)
+        await createRecord(this.#store, key, record, { clock: this.#clock }).catch(isUnreadable);
+      else if (stored.value.digest !== digests.digest)
         this.#log.error('registry.other_content', { tool: contract.name, version: contract.version });
+    }
+  }
+
+  /** A record that cannot be read (of another version, say) hides itself, not the others. */
+  async #read(key: string): Promise<Versioned<RegistryRecord> | undefined> {
+    try {
+      return await this.#store.get(key);
+    } catch (thrown) {
+      if (!(thrown instanceof FabricError)) throw thrown;
+      this.#log.error('registry.not_read', { key });
+      return undefined;
     }
   }
 
@@ -66,7 +84,7 @@ export class Registry {
     const keys = await this.#store.keys('tool');
     const records: RegistryRecord[] = [];
     for (let from = 0; from < keys.length; from += READ_AT_ONCE) {
-      const found = await Promise.all(keys.slice(from, from + READ_AT_ONCE).map((key) => this.#store.get(key)));
+      const found = await Promise.all(keys.slice(from, from + READ_AT_ONCE).map((key) => this.#read(key)));
       for (const record of found) if (record) records.push(record.value);
     }
     this.#records = records;

@@ -9,6 +9,8 @@ export interface RouterServices {
   readonly registry: Registry;
   readonly policy: PolicyEngine;
   readonly lives: ReadonlyMap<string, LifeWatch>;
+  /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
+  readonly fill: { share: number };
   /** Whether the executors serve more than one tenant. */
   readonly tenancy: 'single' | 'shared';
 }

@@ -18,7 +18,7 @@ const HANDLERS: Handlers = {
   createTask,
   getTask: (services, { actor, taskId }) => getTask(services, actor, taskId),
   endTask,
-  listTools: (services, { actor, allStates }) => listTools(services, actor, allStates),
+  listTools: (services, { actor, allStates, after }) => listTools(services, actor, allStates, after),
   describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
   putDraft: (services, { actor, rights, contract }) => putDraft(services, actor, rights, contract),
   moveTool: (services, { actor, rights, to, ...tool }) => moveTool(services, actor, rights, tool, to),
@@ -46,12 +46,20 @@ const toError = (thrown: unknown): FabricError => {
   return toFabricError(thrown);
 };
 
+/** Bytes of an answer that the bus certainly takes. */
+const MAX_ANSWER_BYTES = 150 * 1024;
+
+const fitting = (answer: string): string => {
+  if (Buffer.byteLength(answer) <= MAX_ANSWER_BYTES) return answer;
+  throw new FabricError('too_large', 'the answer is larger than a message of the bus may be');
+};
+
 /** Answers one request of a gateway; never throws. */
 export const serveVerb = async (services: RouterServices, verb: string, body: string): Promise<string> => {
   try {
     if (!isVerb(verb)) throw new FabricError('invalid_request', 'there is no such verb');
     const handler = HANDLERS[verb] as (services: RouterServices, request: unknown) => unknown;
-    return JSON.stringify({ ok: await handler(services, parse(verb, body)) });
+    return fitting(JSON.stringify({ ok: await handler(services, parse(verb, body)) }));
   } catch (thrown) {
     const error = toError(thrown);
     if (error.type === 'internal') {

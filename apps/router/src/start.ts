@@ -1,7 +1,7 @@
 import { connectLedger } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import { createRiskPolicy } from '@toolfabric/governance';
-import { createSigner, type Logger, randomId, systemClock } from '@toolfabric/kernel';
+import { createSigner, FabricError, type Logger, randomId, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
@@ -16,9 +16,17 @@ import { viewCall } from './view-call.ts';
 import { LifeWatch } from './watch-lives.ts';
 
 /** Calls in flight whose last write this router remembers. */
-const RECENT_CALLS = 10_000;
+const RECENT_CALLS = 2_000;
 /** Results of one kind that this router settles at once. */
 const SETTLING_AT_ONCE = 64;
+
+/** Requests of gateways that are handled at once. */
+const MOST_REQUESTS = 1_024;
+const BUSY = JSON.stringify({
+  error: new FabricError('overloaded', 'this router has too many requests at once', {
+    retryAfterMs: 200,
+  }).toToolError(),
+});
 
 /** Runs `step` again and again until the signal; a step that fails is logged and tried at the next turn. */
 const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSignal, step: () => Promise<void>) => {
@@ -44,7 +52,7 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
   };
   const registry = new Registry(bus.registry, clock, log);
-  return { ctx, registry, policy: createRiskPolicy(config.policy), lives, tenancy: config.tenancy };
+  return { ctx, registry, policy: createRiskPolicy(config.policy), lives, fill: { share: 0 }, tenancy: config.tenancy };
 };
 
 /**
@@ -78,9 +86,13 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       for (const shard of shards.held) await sweepShard(ctx, shard);
     }),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
+    loop(log, 'fill', 5_000, stop.signal, async () => {
+      services.fill.share = await bus.fill(config.kinds);
+    }),
   ];
   let serving = 0;
   const stopServing = bus.serve(async (verb, body) => {
+    if (serving >= MOST_REQUESTS) return BUSY;
     serving += 1;
     try {
       return await serveVerb(services, verb, body);

@@ -16,6 +16,7 @@ import {
 } from '@toolfabric/ledger';
 import type { Versioned } from '@toolfabric/ports';
 import { abandonedCall } from './abandoned-call.ts';
+import { callEvent } from './call-events.ts';
 import { stopCall } from './cancel-call.ts';
 import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
@@ -43,6 +44,8 @@ const orphan = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefi
     claim?.nonce === seen?.nonce ? moveClaim(claim, { type: 'orphan' }) : undefined,
   );
   if (!change.done) return;
+  const { incarnation, epoch } = change.value;
+  ctx.ports.events.emit(callEvent(ctx, call.value, 'call.orphaned', `orphaned.${epoch}`, { incarnation }));
   await settleStored(ctx, call);
 };
 
@@ -72,7 +75,7 @@ const checkApproval = async (ctx: RouterContext, call: StoredCall): Promise<void
   const verdict = await lookAtApproval(ctx, call.value);
   if (verdict === 'pending') return;
   if (verdict === 'consume' || verdict === 'consumed') {
-    const approved = await changeCall(ctx, call, { type: 'approve' });
+    const approved = await changeCall(ctx, call, { type: 'approve', at: ctx.clock.now() });
     if (approved.done) await dispatchCall(ctx, approved);
     return;
   }

@@ -6,6 +6,7 @@ import {
   type RegistryRecord,
   type RpcRequest,
   type TaskRecord,
+  type ToolError,
   WEEK_MS,
 } from '@toolfabric/contract';
 import { digestOf, FabricError, shortHash, taskIdFor } from '@toolfabric/kernel';
@@ -33,14 +34,25 @@ const readOwnTask = async (services: RouterServices, actor: Actor, taskId: strin
 export const getTask = async (services: RouterServices, actor: Actor, taskId: string): Promise<TaskRecord> =>
   (await readOwnTask(services, actor, taskId)).stored.value;
 
-/** One call of the fabric itself, on the same path as every other; its id follows from the task, so that it is made once. */
-const prepareCall = async (services: RouterServices, task: TaskRecord, tool: RegistryRecord): Promise<CallRecord> => {
+/** Tries of one preparation; each has a call of its own. */
+const MOST_TRIES = 8;
+
+const prepareCallId = (task: TaskRecord, attempt: number): string =>
+  `${Math.floor(task.createdAt / WEEK_MS)}-${shortHash('prepare', task.taskId, attempt)}`;
+
+/** One call of the fabric itself, on the same path as every other; its id follows from the task and the try. */
+const prepareCall = async (
+  services: RouterServices,
+  task: TaskRecord,
+  tool: RegistryRecord,
+  attempt: number,
+): Promise<CallRecord> => {
   const { contract } = tool;
   const now = services.ctx.clock.now();
   const route = await routeCall(services, contract);
   const { governance, execution, output } = contract;
   return {
-    callId: `${Math.floor(task.createdAt / WEEK_MS)}-${shortHash('prepare', task.taskId)}`,
+    callId: prepareCallId(task, attempt),
     actor: task.actor,
     taskId: task.taskId,
     tool: { name: contract.name, version: contract.version, digest: contractDigests(contract).digest },
@@ -68,8 +80,9 @@ const prepareCall = async (services: RouterServices, task: TaskRecord, tool: Reg
   };
 };
 
-const waitForEnd = async (services: RouterServices, tenant: string, callId: string, until: number) => {
+const waitForEnd = async (services: RouterServices, tenant: string, callId: string): Promise<CallRecord> => {
   const { ctx } = services;
+  const until = ctx.clock.monotonic() + ctx.pace.rpcAttemptMs * 0.8;
   while (ctx.clock.monotonic() < until) {
     const call = await readCall(ctx, tenant, callId);
     if (call && isAnswered(call.value.state)) return call.value;
@@ -78,20 +91,41 @@ const waitForEnd = async (services: RouterServices, tenant: string, callId: stri
   throw new FabricError('unavailable', 'the workspace is still being prepared; send the same request again');
 };
 
-const prepareWorkspace = async (services: RouterServices, task: TaskRecord): Promise<void> => {
-  const { ctx } = services;
-  const record = await prepareCall(
-    services,
-    task,
-    resolveTool(services.registry.index, PREPARE_TOOL, { internal: true }),
-  );
-  await startCall(ctx, record);
-  const until = ctx.clock.monotonic() + record.decision.limits.timeoutMs;
-  const call = await waitForEnd(services, task.actor.tenant, record.callId, until);
-  if (call.state === 'ok') return;
+/** Why this try gave no workspace, when that is for good; anything else is worth another try. */
+const refusalOf = (call: CallRecord): ToolError | undefined => {
   const error = call.result?.error;
-  if (error) throw FabricError.fromToolError(error);
-  throw new FabricError('workspace_missing', call.result?.summary ?? 'the workspace could not be prepared');
+  return error !== undefined && error.layer === 'sandbox' && !error.retryable ? error : undefined;
+};
+
+/**
+ * Resolves when the workspace is ready. A try that ended for another reason than the workspace itself (its worker was
+ * shut down, its deadline passed) is followed by the next one.
+ */
+const prepareWorkspace = async (services: RouterServices, task: TaskRecord): Promise<ToolError | undefined> => {
+  const { ctx } = services;
+  const tool = resolveTool(services.registry.index, PREPARE_TOOL, { internal: true });
+  for (let attempt = 1; attempt <= MOST_TRIES; attempt += 1) {
+    const earlier = await readCall(ctx, task.actor.tenant, prepareCallId(task, attempt));
+    if (!earlier) await startCall(ctx, await prepareCall(services, task, tool, attempt));
+    const call = await waitForEnd(services, task.actor.tenant, prepareCallId(task, attempt));
+    if (call.state === 'ok') return undefined;
+    const refusal = refusalOf(call);
+    if (refusal) return refusal;
+  }
+  throw new FabricError('unavailable', 'the workspace could not be prepared; send the same request again later');
+};
+
+/** One preparation a task at a time in this router, however often it is asked for. */
+const preparing = new WeakMap<RouterServices, Map<string, Promise<ToolError | undefined>>>();
+
+const prepareOnce = (services: RouterServices, task: TaskRecord): Promise<ToolError | undefined> => {
+  const running = preparing.get(services) ?? new Map<string, Promise<ToolError | undefined>>();
+  preparing.set(services, running);
+  const present = running.get(task.taskId);
+  if (present) return present;
+  const started = prepareWorkspace(services, task).finally(() => running.delete(task.taskId));
+  running.set(task.taskId, started);
+  return started;
 };
 
 const changeTask = async (
@@ -143,14 +177,13 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   const isOther =
     task.title !== wanted.title || digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null);
   if (isOther) throw new FabricError('conflict', 'this request key was used before, for another task');
+  if (task.failure) throw FabricError.fromToolError(task.failure);
   if (task.state !== 'preparing') return task;
-  try {
-    await prepareWorkspace(services, task);
-  } catch (thrown) {
-    // What cannot become a workspace ends the task; an outage leaves it to the retry.
-    if (thrown instanceof FabricError && thrown.type !== 'unavailable' && thrown.type !== 'no_executor')
-      await changeTask(services, task, { state: 'ended', outcome: 'failed', endedAt: ctx.clock.now() });
-    throw thrown;
+  const failure = await prepareOnce(services, task);
+  if (failure) {
+    // What cannot become a workspace ends the task, and every retry hears why.
+    await changeTask(services, task, { state: 'ended', outcome: 'failed', failure, endedAt: ctx.clock.now() });
+    throw FabricError.fromToolError(failure);
   }
   const open = await changeTask(services, task, { state: 'open' });
   emitTask(services, open, 'task.created');

@@ -1,10 +1,13 @@
 import type { LifeSign } from '@toolfabric/contract';
-import type { Clock, Logger, Pace } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Logger, type Pace } from '@toolfabric/kernel';
 import { changeRecord, lifeKey, lifePrefix } from '@toolfabric/ledger';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 
 /** How long a pool without a living worker is still routed to, in milliseconds. */
 const RECENTLY_MS = 60_000;
+
+/** How long the sign of a dead or drained worker is kept, in milliseconds. */
+const ENDED_KEPT_MS = 3_600_000;
 
 interface Sighting {
   readonly revision: number;
@@ -28,8 +31,10 @@ export class LifeWatch {
   readonly #deps: LifeWatchDeps;
   readonly #kind: string;
   #seen = new Map<string, Sighting>();
+  #alive: readonly LifeSign[] = [];
   readonly #lastAlive = new Map<string, { life: LifeSign; at: number }>();
   readonly #dead = new Set<string>();
+  readonly #ended = new Map<string, number>();
 
   constructor(deps: LifeWatchDeps, kind: string) {
     this.#deps = deps;
@@ -37,10 +42,11 @@ export class LifeWatch {
   }
 
   /**
-   * Workers that lived a moment ago. The queue is durable: a pool whose workers are just being replaced still takes
+   * The living workers, or where there are none those that lived a moment ago. The queue is durable: a pool whose workers are just being replaced still takes
    * calls, and one that nobody has served for a while does not.
    */
   get recent(): readonly LifeSign[] {
+    if (this.#alive.length > 0) return this.#alive;
     const since = this.#deps.clock.monotonic() - RECENTLY_MS;
     return [...this.#lastAlive.values()].filter(({ at }) => at >= since).map(({ life }) => life);
   }
@@ -50,16 +56,16 @@ export class LifeWatch {
     const lives = this.#deps.ports.lives(this.#kind);
     try {
       const keys = await lives.keys(lifePrefix(this.#kind));
-      const found = await Promise.all(keys.map((key) => lives.get(key)));
-      const present = found.filter(
-        (life) => life !== undefined && life.value.state === 'alive',
-      ) as Versioned<LifeSign>[];
+      const signs = await this.#readAll(keys);
+      const present = signs.filter((life) => life.value.state === 'alive');
       const stale = present.filter((life) => this.#isStale(life));
       await Promise.all(stale.map((life) => this.#declareDead(life)));
       const at = this.#deps.clock.monotonic();
       for (const { value } of present)
         if (!this.#dead.has(value.incarnation)) this.#lastAlive.set(value.incarnation, { life: value, at });
+      this.#alive = present.map(({ value }) => value).filter(({ incarnation }) => !this.#dead.has(incarnation));
       this.#forget(at - RECENTLY_MS);
+      await this.#removeOld(signs.filter((life) => life.value.state !== 'alive'));
     } catch (thrown) {
       this.#seen = new Map();
       this.#deps.log.warn('lives.not_seen', {
@@ -79,6 +85,38 @@ export class LifeWatch {
     const dead = life?.value.state !== 'alive';
     if (dead) this.#dead.add(incarnation);
     return dead;
+  }
+
+  /** A sign that cannot be read (of another version, say) hides itself, not the others. */
+  async #readAll(keys: readonly string[]): Promise<Versioned<LifeSign>[]> {
+    const lives = this.#deps.ports.lives(this.#kind);
+    const read = async (key: string) => {
+      try {
+        return await lives.get(key);
+      } catch (thrown) {
+        if (!(thrown instanceof FabricError)) throw thrown;
+        this.#deps.log.warn('life.not_read', { kind: this.#kind, key });
+        return undefined;
+      }
+    };
+    const found = await Promise.all(keys.map(read));
+    return found.filter((life) => life !== undefined);
+  }
+
+  /** Signs of the dead are kept for a while; without one a holder counts as dead all the same. */
+  async #removeOld(ended: readonly Versioned<LifeSign>[]): Promise<void> {
+    const now = this.#deps.clock.monotonic();
+    const keep = new Set(ended.map((life) => life.value.incarnation));
+    for (const incarnation of this.#ended.keys()) if (!keep.has(incarnation)) this.#ended.delete(incarnation);
+    for (const life of ended) {
+      const { incarnation } = life.value;
+      const since = this.#ended.get(incarnation) ?? now;
+      this.#ended.set(incarnation, since);
+      if (now - since < ENDED_KEPT_MS) continue;
+      await this.#deps.ports.lives(this.#kind).remove(lifeKey(this.#kind, incarnation), life.revision);
+      this.#seen.delete(incarnation);
+      this.#dead.delete(incarnation);
+    }
   }
 
   #forget(before: number): void {

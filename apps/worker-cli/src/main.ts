@@ -2,4 +2,7 @@ import { runService } from '@toolfabric/service-host';
 import { readConfig } from './config.ts';
 import { start } from './start.ts';
 
-await runService('worker-cli', (logger) => start(readConfig(), logger));
+/** Milliseconds: the longest drain of the worker, and time to close. */
+const GRACE_MS = 45_000;
+
+await runService('worker-cli', (logger) => start(readConfig(), logger), { graceMs: GRACE_MS });

@@ -141,6 +141,20 @@ export const lastSequence = async (link: BusLink, infoSubject: string): Promise<
   return state.last_seq;
 };
 
+const StreamFill = z.object({
+  error: ApiError.optional(),
+  config: z.object({ max_bytes: z.number() }).optional(),
+  state: z.object({ bytes: z.number() }).optional(),
+});
+
+/** The share of its bytes that a stream uses; 0 for one without a limit. */
+export const usedShare = async (link: BusLink, infoSubject: string): Promise<number> => {
+  const { error, config, state } = await ask(link, StreamFill, infoSubject, {});
+  if (error !== undefined || config === undefined || state === undefined)
+    throw new StoreUnavailable(error?.description ?? 'empty answer');
+  return config.max_bytes > 0 ? state.bytes / config.max_bytes : 0;
+};
+
 /** Subjects below a filter that hold a message, page by page. */
 export const listSubjects = async (link: BusLink, infoSubject: string, filter: string): Promise<string[]> => {
   const found: string[] = [];

@@ -11,7 +11,7 @@ import {
 } from '@toolfabric/contract';
 import type { LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
 import type { z } from 'zod';
-import { textOf } from './answers.ts';
+import { textOf, usedShare } from './answers.ts';
 import { claimFamily, ledgerFamily } from './bucket-families.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
@@ -19,7 +19,17 @@ import { type BusLink, openLink } from './link.ts';
 import { oneBucket, RecordStore } from './record-store.ts';
 import { createResultFeed } from './result-feed.ts';
 import { createResults } from './results.ts';
-import { BUCKETS, CORE_API, controlSubject, lifeBucket, RPC_PREFIX, RPC_QUEUE, settledSubject } from './subjects.ts';
+import {
+  BUCKETS,
+  bucketStream,
+  CORE_API,
+  controlSubject,
+  lifeBucket,
+  RPC_PREFIX,
+  RPC_QUEUE,
+  settledSubject,
+  streamInfoSubject,
+} from './subjects.ts';
 import { createWorkOutbox } from './work-outbox.ts';
 
 const USER = 'router';
@@ -28,6 +38,8 @@ const USER = 'router';
 export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
   /** The results of one kind; all routers share its messages. */
   resultFeed(kind: string): ResultFeed;
+  /** The greatest share of its bytes that a stream of records uses, from 0 to 1; a full one takes no record that grows. */
+  fill(kinds: readonly string[]): Promise<number>;
 }
 
 const createFront = (link: BusLink): RouterFront => ({
@@ -38,7 +50,11 @@ const createFront = (link: BusLink): RouterFront => ({
         const { reply } = message;
         if (reply === undefined || reply === '') return;
         const verb = message.subject.slice(RPC_PREFIX.length);
-        void handler(verb, textOf(message.data)).then((answer) => link.publish(reply, answer));
+        handler(verb, textOf(message.data))
+          .then((answer) => link.publish(reply, answer))
+          .catch(() => {
+            // An answer that cannot be sent leaves the request unanswered; it must not end the process.
+          });
       },
       RPC_QUEUE,
     );
@@ -48,6 +64,15 @@ const createFront = (link: BusLink): RouterFront => ({
     link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
   },
 });
+
+const greatestFill = async (link: BusLink, kinds: readonly string[]): Promise<number> => {
+  const claims = kinds.flatMap((kind) => claimFamily(kind).all);
+  const buckets = [...ledgerFamily.all, ...claims, BUCKETS.open, BUCKETS.operations, BUCKETS.tasks, BUCKETS.approvals];
+  const shares = await Promise.all(
+    buckets.map((bucket) => usedShare(link, streamInfoSubject(CORE_API, bucketStream(bucket)))),
+  );
+  return Math.max(0, ...shares);
+};
 
 const memo = <T>(make: (kind: string) => T): ((kind: string) => T) => {
   const made = new Map<string, T>();
@@ -78,6 +103,7 @@ export const connectLedger = async (config: BusConfig): Promise<LedgerBus> => {
       ring: (kind: string, callId: string) => link.publish(controlSubject(kind, 'all'), callId),
     },
     resultFeed: (kind: string) => createResultFeed(link, USER, kind),
+    fill: (kinds: readonly string[]) => greatestFill(link, kinds),
     ...createFront(link),
   };
   return withConnection(link, ports);

@@ -119,8 +119,13 @@ export const RPC = {
     reply: TaskRecord,
   },
   listTools: {
-    request: z.strictObject({ actor: Actor, allStates: z.boolean().default(false) }),
-    reply: z.strictObject({ tools: z.array(ToolSummary), catalogueDigest: z.string() }),
+    /** One page: what comes after `after` (`name@version`), as much as fits into an answer. */
+    request: z.strictObject({
+      actor: Actor,
+      allStates: z.boolean().default(false),
+      after: z.string().max(120).optional(),
+    }),
+    reply: z.strictObject({ tools: z.array(ToolSummary), catalogueDigest: z.string(), next: z.string().optional() }),
   },
   describeTool: {
     request: z.strictObject({ actor: Actor, tool: z.string().max(120) }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Actor, TaskId } from './identity.ts';
+import { ToolError } from './result.ts';
 
 /** Where a task works: an existing directory, a clone of a local repository, or an empty directory. */
 export const WorkspaceSource = z.discriminatedUnion('type', [
@@ -22,6 +23,8 @@ export const TaskRecord = z.strictObject({
   workspace: WorkspaceRef.optional(),
   state: z.enum(['preparing', 'open', 'ended']),
   outcome: TaskOutcome.optional(),
+  /** Why no workspace could be made, for a task that failed before it was open. */
+  failure: ToolError.optional(),
   /** Milliseconds since the epoch. */
   createdAt: z.int(),
   endedAt: z.int().optional(),

@@ -14,6 +14,7 @@ export const FAULT_POINTS = [
   'router.after-result-ack',
   'gateway.after-accept',
   'worker.before-claim',
+  'worker.reading',
   'worker.claimed',
   'worker.started',
   'worker.after-write',

@@ -29,7 +29,7 @@ const end = (name: string): CallEvent => ({ type: 'end', outcome: ENDS[name] ?? 
 const EVENTS: Readonly<Record<string, CallEvent>> = {
   queue: { type: 'queue' },
   join: { type: 'join' },
-  approve: { type: 'approve' },
+  approve: { type: 'approve', at: 0 },
   'requeue at the next epoch': { type: 'requeue', epoch: 2 },
   'requeue at the same epoch': { type: 'requeue', epoch: 1 },
   probed: { type: 'probed', asked: 1, nextAt: 9_000 },
@@ -111,7 +111,8 @@ describe('events of a call', () => {
 
 describe('any sequence of events', () => {
   const event: fc.Arbitrary<CallEvent> = fc.oneof(
-    fc.record({ type: fc.constantFrom('queue' as const, 'join' as const, 'approve' as const) }),
+    fc.record({ type: fc.constantFrom('queue' as const, 'join' as const) }),
+    fc.record({ type: fc.constant('approve' as const), at: fc.nat() }),
     fc.record({ type: fc.constant('requeue' as const), epoch: fc.integer({ min: 0, max: 6 }) }),
     fc.record({
       type: fc.constant('end' as const),

@@ -16,7 +16,8 @@ export type CallEvent =
   /** Protocol 3 (4): everything that had to be taken is taken. */
   | { readonly type: 'queue' }
   | { readonly type: 'join' }
-  | { readonly type: 'approve' }
+  /** L5: while a person was asked, the clock of the execution stood still. */
+  | { readonly type: 'approve'; readonly at: number }
   /** A new epoch: the execution before it is known not to have started, or its absence is proven under a fence. */
   | { readonly type: 'requeue'; readonly epoch: number }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
@@ -80,7 +81,9 @@ const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): Call
 const requeue = (call: CallRecord, epoch: number): CallRecord | undefined => {
   if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch) return undefined;
   const { result, settledAt, probe, ...rest } = call;
-  return { ...rest, state: 'queued', epoch };
+  // The count of probes goes on over the epochs: an answer to an old question must never fit a new one.
+  const asked = probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } };
+  return { ...rest, ...asked, state: 'queued', epoch };
 };
 
 /** The record after the event, or undefined where the protocol does not allow it (protocol 2). */
@@ -91,7 +94,9 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
     case 'join':
       return call.state === 'accepted' ? { ...call, state: 'joined' } : undefined;
     case 'approve':
-      return call.state === 'awaiting_approval' ? { ...call, state: 'accepted' } : undefined;
+      return call.state === 'awaiting_approval'
+        ? { ...call, state: 'accepted', deadline: call.deadline + Math.max(0, event.at - call.createdAt) }
+        : undefined;
     case 'requeue':
       return requeue(call, event.epoch);
     case 'end':

@@ -1,5 +1,6 @@
 import type { CallRecord, Claim, Outcome, ResultMessage } from '@toolfabric/contract';
 import { errorOutcome, isFinal, stateOfOutcome, unknownOutcome } from './call.ts';
+import { moveClaim } from './claim.ts';
 
 /** What the router does about the end of an execution (protocol 5, 8). */
 export type Settlement =
@@ -31,7 +32,9 @@ const claimed = (call: CallRecord, claim: Claim | undefined, result: ResultMessa
   if (result !== undefined && result.epoch < claim.epoch) return { type: 'late' };
   const unknown = claim.state === 'orphaned' || (claim.state === 'done' && claim.outcome?.status === 'unknown');
   if (unknown && result !== undefined && result.epoch === claim.epoch && result.outcome.status !== 'unknown')
-    return { type: 'resolve', outcome: result.outcome, attempt: result.epoch };
+    return moveClaim(claim, { type: 'resolve', outcome: result.outcome }) === undefined
+      ? { type: 'late' }
+      : { type: 'resolve', outcome: result.outcome, attempt: result.epoch };
   switch (claim.state) {
     case 'done':
       if (claim.outcome === undefined || call.state === stateOfOutcome(claim.outcome)) return { type: 'settled' };

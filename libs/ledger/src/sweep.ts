@@ -88,6 +88,7 @@ export const planSweep = (facts: SweepFacts): SweepAction => {
     case 'joined':
       return 'check_operation';
     case 'accepted':
+      if (now > call.deadline) return 'expire';
       return young ? 'wait' : 'resume';
     case 'unknown':
       return planUnknown(facts, call);

@@ -8,9 +8,6 @@ import { runTool } from './run-tool.ts';
 import { watchExecution } from './watch-execution.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** A claimless message that came so often kills its workers; nobody's claim would count the attempts. */
-const MOST_CLAIMLESS_DELIVERIES = 12;
-
 const EXCERPT_BYTES = 3_000;
 
 const tenantIn = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
@@ -26,6 +23,14 @@ const refuse = async (ctx: WorkerContext, delivery: Delivery, reason: string): P
   };
   ctx.log.warn('message.refused', { reason, subject: delivery.subject, sequence: delivery.sequence });
   await ctx.ports.deadLetter(tenantIn(delivery.subject), letter);
+  ctx.ports.events.emit({
+    id: `${ctx.kind}:${delivery.sequence}:refused`,
+    type: 'message.refused',
+    service: `worker-${ctx.kind}`,
+    tenant: tenantIn(delivery.subject),
+    at: letter.at,
+    attributes: { reason, sequence: delivery.sequence },
+  });
   delivery.ack();
 };
 
@@ -57,11 +62,11 @@ const toolOf = (ctx: WorkerContext, body: WorkBody) => {
 const runClaimless = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody): Promise<void> => {
   const has = () => ctx.ports.results.get(ctx.kind, body.tenant, body.callId, body.epoch);
   if (delivery.deliveryCount > 1 && (await has())) return delivery.ack();
-  if (delivery.deliveryCount > MOST_CLAIMLESS_DELIVERIES) return refuse(ctx, delivery, 'delivered too often');
   const check = async () => ((await has()) ? 'lost' : 'held');
   const watch = watchExecution(ctx, delivery, body, check);
-  const outcome = await runTool(ctx, toolOf(ctx, body), body, { signal: watch.signal, begin: noEffect });
-  watch.stop();
+  ctx.faults.at('worker.reading');
+  const execution = { signal: watch.signal, begin: noEffect };
+  const outcome = await runTool(ctx, toolOf(ctx, body), body, execution).finally(() => watch.stop());
   await publish(ctx, body, outcome, delivery);
 };
 
@@ -83,11 +88,12 @@ const whenNotTaken = async (
 };
 
 /**
- * The claim went elsewhere while the tool ran. What it did is a late receipt: the router settles an orphaned call by
- * it, or keeps it as evidence (protocol 8). Without an effect there is nothing to tell.
+ * The claim went elsewhere while the tool ran. What it says is a late receipt, also when it says that nothing happened:
+ * the router settles an orphaned call by it, or keeps it as evidence (protocol 8). An end that is not known tells
+ * nothing.
  */
 const finishLate = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody, outcome: Outcome): Promise<void> => {
-  if (outcome.sideEffect === 'none') return delivery.ack();
+  if (outcome.status === 'unknown') return delivery.ack();
   ctx.log.warn('claim.lost', { callId: body.callId, epoch: body.epoch });
   return publish(ctx, body, outcome, delivery);
 };
@@ -100,8 +106,23 @@ const runClaimed = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody
   const { held } = taken;
   const watch = watchExecution(ctx, delivery, body, () => held.check());
   const begin = (intent: Parameters<HeldClaim['start']>[0]) => held.start(intent);
-  const outcome = await runTool(ctx, toolOf(ctx, body), body, { signal: watch.signal, begin });
-  const stored = await held.finish(outcome).finally(() => watch.stop());
+  try {
+    const outcome = await runTool(ctx, toolOf(ctx, body), body, { signal: watch.signal, begin });
+    await finish(ctx, delivery, body, held, outcome);
+  } finally {
+    watch.stop();
+  }
+};
+
+/** Protocol 6: the claim is `done`, then the result is published, then the delivery is acknowledged. */
+const finish = async (
+  ctx: WorkerContext,
+  delivery: Delivery,
+  body: WorkBody,
+  held: HeldClaim,
+  outcome: Outcome,
+): Promise<void> => {
+  const stored = await held.finish(outcome);
   if (!stored) return finishLate(ctx, delivery, body, outcome);
   ctx.faults.at('worker.after-done');
   await publish(ctx, body, stored, delivery);

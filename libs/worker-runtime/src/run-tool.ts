@@ -2,7 +2,7 @@ import type { Outcome, WorkBody } from '@toolfabric/contract';
 import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
 import { unknownOutcome } from '@toolfabric/ledger';
 import { StoreUnavailable } from '@toolfabric/ports';
-import { boundOutcome, checkOutcome } from './bound-outcome.ts';
+import { boundOutcome, checkOutcome, MAX_INTENT_BYTES, parseOutcome } from './bound-outcome.ts';
 import type { AnyTool, ProbeAnswer, ToolContext } from './define-tool.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -31,13 +31,18 @@ const errorOf = (error: FabricError): Outcome => ({
   error: error.toToolError(),
 });
 
-const endOfProbe = (answer: ProbeAnswer): Outcome => ({
-  status: 'ok',
-  summary: `probe: ${answer.answer}`,
-  data: answer as unknown as NonNullable<Outcome['data']>,
-  sideEffect: 'none',
-  trust: 'trusted',
-});
+/** The answer of a probe travels as data; a receipt in it is bounded as the outcome that it will become. */
+const endOfProbe = (answer: ProbeAnswer, budget: number): Outcome => {
+  const data =
+    answer.answer === 'found' ? { ...answer, receipt: boundOutcome(parseOutcome(answer.receipt), budget) } : answer;
+  return {
+    status: 'ok',
+    summary: `probe: ${answer.answer}`,
+    data: data as unknown as NonNullable<Outcome['data']>,
+    sideEffect: 'none',
+    trust: 'trusted',
+  };
+};
 
 const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution, begun: () => void): ToolContext => ({
   callId: body.callId,
@@ -51,6 +56,8 @@ const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution,
   progress: (message, fraction) => ctx.ports.progress(body.tenant, body.callId, message.slice(0, 1000), fraction),
   beginEffect: async (intent) => {
     if (execution.signal.aborted) throw stopError(execution.signal);
+    if (Buffer.byteLength(JSON.stringify(intent)) > MAX_INTENT_BYTES)
+      throw new FabricError('tool_failed', 'what the tool means to do takes more room than a claim has');
     await execution.begin(intent);
     // The execution may have been given up while the store was slow: then nothing may be written any more.
     if (execution.ended()) throw stopError(execution.signal);
@@ -59,11 +66,13 @@ const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution,
   },
 });
 
+const budgetOf = (body: WorkBody): number => body.decision.limits.outputBytes;
+
 const call = async (tool: AnyTool, toolContext: ToolContext, body: WorkBody): Promise<Outcome> => {
   const args: unknown = tool.args.parse(body.args);
-  if (body.mode === 'run') return tool.handle(toolContext, args);
+  if (body.mode === 'run') return boundOutcome(parseOutcome(await tool.handle(toolContext, args)), budgetOf(body));
   if (!tool.probe) throw new FabricError('internal', 'the tool has no probe');
-  return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined));
+  return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined), budgetOf(body));
 };
 
 /** Resolves once the tool had its time to give up; so an execution ends even when its tool never does. */
@@ -103,14 +112,17 @@ export const runTool = async (
   });
   let outcome: Outcome;
   try {
-    const first = await Promise.race([call(tool, toolContext, body), givenUp(ctx, execution.signal, ended.signal)]);
-    if (first === 'given_up') throw stopError(execution.signal);
+    const running = call(tool, toolContext, body);
+    const first = await Promise.race([running, givenUp(ctx, execution.signal, ended.signal)]);
+    if (first === 'given_up') {
+      ctx.strays.add(running);
+      throw stopError(execution.signal);
+    }
     outcome = checkOutcome(first, began || mayRunAgain(body));
   } catch (thrown) {
     outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began);
   } finally {
     ended.abort();
   }
-  const bounded = boundOutcome(outcome, body.decision.limits.outputBytes);
-  return { ...bounded, usage: { ...bounded.usage, durationMs: Math.round(ctx.clock.monotonic() - startedAt) } };
+  return { ...outcome, usage: { ...outcome.usage, durationMs: Math.round(ctx.clock.monotonic() - startedAt) } };
 };

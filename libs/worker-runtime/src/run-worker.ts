@@ -15,6 +15,7 @@ import type { AnyTool } from './define-tool.ts';
 import { keepAlive } from './keep-alive.ts';
 import { runDelivery } from './run-delivery.ts';
 import { GIVE_UP_MS } from './run-tool.ts';
+import { Strays } from './strays.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface WorkerOptions {
@@ -56,6 +57,7 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   log: options.log ?? createLogger(`worker-${options.kind}`),
   nonce: randomId,
   halt: new AbortController(),
+  strays: new Strays(options.slots),
   bells: new Map(),
 });
 
@@ -74,7 +76,7 @@ export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> 
   const life = await keepAlive(ctx, { slots, isolation: [...isolation], handlers: [...ctx.tools.keys()] });
   ctx.ports.onBell((callId) => ctx.bells.get(callId)?.());
   const running = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal);
-  const failed = life.lost.then((reason) => {
+  const failed = Promise.race([life.lost, ctx.strays.tooMany]).then((reason) => {
     ctx.log.error('worker.lost', { reason });
     stop.abort();
     ctx.halt.abort(new FabricError('unavailable', 'the worker lost its life sign'));

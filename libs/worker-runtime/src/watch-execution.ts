@@ -31,8 +31,9 @@ export const watchExecution = (
       if (found === 'cancel_requested') stop(new FabricError('cancelled', 'the call was cancelled'));
       if (found === 'lost') stop(new FabricError('cancelled', 'the execution was taken from this worker'));
     } catch (thrown) {
-      // Not to be able to look is no reason to stop: the life sign decides that for the whole process.
-      if (!(thrown instanceof StoreUnavailable)) throw thrown;
+      // Not to be able to look, or to read, is no reason to stop: the life sign decides that for the whole process.
+      const cause = thrown instanceof Error ? thrown.name : 'thrown';
+      if (!(thrown instanceof StoreUnavailable)) ctx.log.warn('claim.not_read', { callId: body.callId, cause });
     }
   };
   const beat = async () => {
@@ -44,9 +45,10 @@ export const watchExecution = (
     }
   };
   const untilDeadline = Math.min(body.deadline - ctx.clock.now(), body.decision.limits.timeoutMs);
-  void ctx.clock.sleep(Math.max(0, untilDeadline), stopped.signal).then(() => {
-    stop(new FabricError('expired', 'the deadline passed'));
-  });
+  const expire = () => stop(new FabricError('expired', 'the deadline passed'));
+  // At once, not in a timer: a tool that is quick would begin its effect before the timer runs.
+  if (untilDeadline <= 0) expire();
+  else void ctx.clock.sleep(untilDeadline, stopped.signal).then(expire);
   const halt = () => stop(ctx.halt.signal.reason);
   ctx.halt.signal.addEventListener('abort', halt, { once: true });
   if (ctx.halt.signal.aborted) halt();

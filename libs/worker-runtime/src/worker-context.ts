@@ -1,6 +1,7 @@
 import type { Clock, Faults, Logger, Pace, Verifier } from '@toolfabric/kernel';
 import type { WorkerPorts } from '@toolfabric/ports';
 import type { AnyTool } from './define-tool.ts';
+import type { Strays } from './strays.ts';
 
 /** Everything that the deliveries of one worker process share. Compiled once; nothing in it is optional. */
 export interface WorkerContext {
@@ -18,6 +19,8 @@ export interface WorkerContext {
   readonly nonce: () => string;
   /** Aborted, with a `FabricError`, when every execution of this process must stop. */
   readonly halt: AbortController;
+  /** Executions that were given up and have not ended: they hold no place, and too many of them end the worker. */
+  readonly strays: Strays;
   /** Listeners by call id, rung at every bell; only calls of this process are in it. */
   readonly bells: Map<string, () => void>;
 }

@@ -18,6 +18,15 @@ const knownToken = (file: string): string | undefined => {
   }
 };
 
+/** A user id without an entry in the user database has no name. */
+const userName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+};
+
 /** The token that `up` prints: the one of the last run while it is still valid, else a new one. */
 export const ensureOwnToken = ({ client, tokens }: Pick<StateFiles, 'client' | 'tokens'>): string => {
   const known = knownToken(client);
@@ -27,7 +36,7 @@ export const ensureOwnToken = ({ client, tokens }: Pick<StateFiles, 'client' | '
   return addToken(tokens, {
     id: ID,
     tenant: 'local',
-    user: userInfo().username,
+    user: userName(),
     agent: 'toolfabric-cli',
     rights: RIGHTS,
   });
