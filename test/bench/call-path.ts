@@ -8,12 +8,13 @@ import { cpus, loadavg } from 'node:os';
 import { BenchFabric } from './call-path/bench-fabric.ts';
 import { type HopReport, measureHops } from './call-path/hops.ts';
 import { LoadClient } from './call-path/load-client.ts';
+import { renderMarkdown, replaceNumbers } from './call-path/markdown.ts';
 import { measureAgainst } from './call-path/measure-against.ts';
 import { measureNumbers, type Numbers } from './call-path/measure-numbers.ts';
 import { measureProfiles } from './call-path/measure-profiles.ts';
 import { measureScale } from './call-path/measure-scale.ts';
 import { isMet } from './call-path/musts.ts';
-import { type Options, parseOptions } from './call-path/options.ts';
+import { type Options, parseOptions, USAGE } from './call-path/options.ts';
 import { FULL, type Plan, QUICK, SCALE } from './call-path/plan.ts';
 import { type Report, renderReport } from './call-path/report.ts';
 import { openFabric } from './call-path/warm-up.ts';
@@ -76,8 +77,19 @@ const measure = async (options: Options): Promise<Report> => {
   }
 };
 
-const options = parseOptions(process.argv.slice(2));
+const optionsOrUsage = (): Options => {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (thrown) {
+    console.error(`${thrown instanceof Error ? thrown.message : thrown}\n\n${USAGE}`);
+    process.exit(2);
+  }
+};
+
+const options = optionsOrUsage();
 const report = await measure(options);
 console.log(renderReport(report));
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+if (options.document !== undefined)
+  writeFileSync(options.document, replaceNumbers(readFileSync(options.document, 'utf8'), renderMarkdown(report)));
 if (options.assert && !report.musts.every(isMet)) process.exitCode = 1;

@@ -33,7 +33,7 @@ export const measureScale = async (
     }
     const subjects = CONDITIONS.map(({ name, tools, tenants }) => ({
       name,
-      mode: `${tools} tools, ${tenants} tenants`,
+      mode: `${tools.toLocaleString('en')} tools, ${tenants} ${tenants === 1 ? 'tenant' : 'tenants'}`,
       target: { type: 'fabric', fabric: name, tool: 'truth.noop', actors: tenants } as const,
       by: caller,
       pids: {},
