@@ -90,11 +90,33 @@ describe('events of a call', () => {
     expect(settled).not.toHaveProperty('probe');
   });
 
-  it('RE-2: a second run takes result, end and probe out of the record, and keeps what it needs to run', () => {
+  it('RE-2: a second run takes result and end out of the record, and keeps what it needs to run', () => {
     const unknown = advanceCall(sampleCall(), end('unknown')) as CallRecord;
-    const probed = advanceCall(unknown, { type: 'probed', asked: 1, nextAt: 9_000 }) as CallRecord;
-    expect(probed.probe).toEqual({ asked: 1, nextAt: 9_000 });
-    expect(advanceCall(probed, { type: 'requeue', epoch: 2 })).toEqual(sampleCall({ epoch: 2 }));
+    expect(advanceCall(unknown, { type: 'requeue', epoch: 2 })).toEqual(sampleCall({ epoch: 2 }));
+    const probed = advanceCall(unknown, { type: 'probed', asked: 3, nextAt: 9_000 }) as CallRecord;
+    expect(probed.probe).toEqual({ asked: 3, nextAt: 9_000 });
+    const again = sampleCall({ epoch: 2, probe: { asked: 3, nextAt: 0 } });
+    expect(advanceCall(probed, { type: 'requeue', epoch: 2 })).toEqual(again);
+  });
+
+  it('RE-2: the numbers of the probes go on over the epochs, and the next one may be asked at once', () => {
+    const steps: CallEvent[] = [
+      end('unknown'),
+      { type: 'probed', asked: 1, nextAt: 9_000 },
+      { type: 'requeue', epoch: 2 },
+      end('unknown'),
+    ];
+    const call = steps.reduce((before, step) => advanceCall(before, step) as CallRecord, sampleCall());
+    expect(call).toMatchObject({ state: 'unknown', epoch: 2, probe: { asked: 1, nextAt: 0 } });
+  });
+
+  it.each([
+    ['at once', 1_000, 61_000],
+    ['after half an hour', 1_801_000, 1_861_000],
+    ['by a clock that is behind', 500, 61_000],
+  ])('L5: the time in which a person was asked is added to the deadline: %s', (_name, at, deadline) => {
+    const call = sampleCall({ state: 'awaiting_approval' });
+    expect(advanceCall(call, { type: 'approve', at })).toEqual({ ...call, state: 'accepted', deadline });
   });
 
   it.each([0, 1, 2])('an epoch only grows: from 2 not to %i', (epoch) => {
@@ -137,6 +159,8 @@ describe('any sequence of events', () => {
           const after = advanceCall(call, step);
           if (after === undefined) continue;
           expect(after.epoch).toBeGreaterThanOrEqual(call.epoch);
+          expect(after.deadline).toBeGreaterThanOrEqual(call.deadline);
+          if (step.type === 'requeue') expect(after.probe?.asked).toBe(call.probe?.asked);
           if (isFinal(call.state)) {
             expect(step.type).toBe('late');
             expect({ ...after, late: undefined }).toEqual({ ...call, late: undefined });

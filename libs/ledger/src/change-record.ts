@@ -15,6 +15,8 @@ export interface ChangeOptions<T> {
   readonly signal?: AbortSignal;
 }
 
+const isSame = (a: unknown, b: unknown): boolean => canonicalJson(a) === canonicalJson(b);
+
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 const MOST_CONFLICTS = 16;
@@ -33,17 +35,17 @@ export const changeRecord = async <T>(
   const { clock, patienceMs = 4_000, signal } = options;
   const giveUpAt = clock.monotonic() + patienceMs;
   let believed = options.believed;
-  let attempted: string | undefined;
+  let attempted: T | undefined;
   let pause = FIRST_PAUSE_MS;
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; ) {
     try {
       const current = believed === undefined ? await store.get(key) : believed === 'absent' ? undefined : believed;
       believed = undefined;
-      if (attempted !== undefined && current !== undefined && canonicalJson(current.value) === attempted)
+      if (attempted !== undefined && current !== undefined && isSame(current.value, attempted))
         return { done: true, ...current };
       const next = transition(current?.value);
       if (next === undefined) return { done: false, current };
-      attempted = canonicalJson(next);
+      attempted = next;
       const revision = current ? await store.update(key, next, current.revision) : await store.create(key, next);
       return { done: true, value: next, revision };
     } catch (thrown) {

@@ -48,6 +48,8 @@ describe('any other call ends by its claim', () => {
   const doneUnknown = sampleClaim('done', { outcome: unsure });
   const orphaned = sampleClaim('orphaned');
   const cancelled = sampleClaim('cancelled', { reason: 'expired' });
+  const inDoubt = sampleClaim('orphaned', { doubt: true });
+  const unsureInDoubt = sampleClaim('done', { outcome: unsure, doubt: true });
   const late = resultMessage(receipt(), 1);
   const next = resultMessage(receipt(), 3);
   const ok = resultMessage(receipt(), 2);
@@ -81,6 +83,9 @@ describe('any other call ends by its claim', () => {
     ['orphaned, an error of this epoch', queued, orphaned, bad, 'resolve error 2'],
     ['orphaned, a result that does not know either', queued, orphaned, lost, 'end unknown 2'],
     ['orphaned, a receipt of the epoch before', queued, orphaned, late, 'late'],
+    ['orphaned in doubt, a receipt of this epoch', queued, inDoubt, ok, 'resolve ok 2'],
+    ['orphaned in doubt, an error without an effect: proves nothing', queued, inDoubt, bad, 'late'],
+    ['unknown, done unknown in doubt, an error without an effect', unknown, unsureInDoubt, bad, 'late'],
     ['unknown, orphaned', unknown, orphaned, none, 'settled'],
     ['unknown, orphaned, the late receipt', unknown, orphaned, ok, 'resolve ok 2'],
     ['unknown, done unknown', unknown, doneUnknown, none, 'settled'],

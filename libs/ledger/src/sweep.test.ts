@@ -48,6 +48,13 @@ describe('what a sweep does about an open call', () => {
     ['denied', { call: sampleCall({ state: 'denied' }) }, 'close'],
     ['accepted, within the grace', { call: sampleCall({ state: 'accepted' }), now: OLD - 1 }, 'wait'],
     ['accepted', { call: sampleCall({ state: 'accepted' }) }, 'resume'],
+    ['accepted, its last moment', { call: sampleCall({ state: 'accepted' }), now: LATE - 1 }, 'resume'],
+    ['accepted, deadline passed', { call: sampleCall({ state: 'accepted' }), now: LATE }, 'expire'],
+    [
+      'accepted, within the grace, deadline passed',
+      { call: sampleCall({ state: 'accepted', deadline: OPENED }), now: OLD - 1 },
+      'expire',
+    ],
     ['waiting for a person', { call: sampleCall({ state: 'awaiting_approval' }), now: OPENED }, 'check_approval'],
     ['joined', { call: sampleCall({ state: 'joined' }), now: OPENED }, 'check_operation'],
     ['queued, within the grace', { now: OLD - 1 }, 'wait'],
@@ -149,13 +156,15 @@ const SAFE: Readonly<Record<SweepAction, (facts: SweepFacts) => boolean>> = {
   wait: () => true,
   abandon: ({ call, now }) => call === undefined && now >= OLD,
   close: ({ call, now }) => call !== undefined && isFinal(call.state) && now >= OLD,
-  resume: ({ call }) => call?.state === 'accepted',
+  resume: ({ call, now }) => call?.state === 'accepted' && now <= call.deadline,
   check_approval: ({ call }) => call?.state === 'awaiting_approval',
   check_operation: ({ call }) => call?.state === 'joined',
   publish: ({ call, claim }) => (call?.state === 'queued' || call?.state === 'unknown') && !isLive(claim),
   settle: ({ claim }) => ['done', 'cancelled', 'orphaned'].includes(claim?.state ?? ''),
   expire: ({ call, now, claim, holderDead }) =>
-    call?.state === 'queued' && now > call.deadline && !(claim?.state === 'started' && holderDead),
+    call !== undefined &&
+    now > call.deadline &&
+    (call.state === 'accepted' || (call.state === 'queued' && !(claim?.state === 'started' && holderDead))),
   release: ({ call, claim, holderDead, workGone, now }) =>
     call?.state === 'queued' &&
     now <= call.deadline &&
