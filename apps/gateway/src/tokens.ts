@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Actor, Sha256, Token } from '@toolfabric/contract';
 import { z } from 'zod';
 
@@ -42,7 +42,7 @@ export const issueToken = ({ rights = [], ...who }: NewToken): { token: string; 
   return { token, entry: TokenEntry.parse({ ...who, rights: [...rights], sha256 }) };
 };
 
-export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+export const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer');
 
 interface Known {
   readonly entry: TokenEntry;

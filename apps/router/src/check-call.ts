@@ -10,9 +10,8 @@ import {
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
-import { checkTaskScope } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
-import { operationKeyOf, taskKey } from '@toolfabric/ledger';
+import { operationKeyOf } from '@toolfabric/ledger';
 import type { PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
 import { routeCall } from './route-call.ts';
@@ -38,7 +37,8 @@ const checkShape = (args: unknown): { args: Args; canonical: string } => {
   const size = Buffer.byteLength(canonical);
   if (size > MAX_ARGUMENT_BYTES)
     throw new FabricError('too_large', `the arguments take ${size} bytes; at most ${MAX_ARGUMENT_BYTES} are accepted`);
-  // In the signed envelope the arguments stand as a string in a string: every quote takes three more bytes.
+  // In the signed envelope the arguments stand as a string in a string, where a byte takes seven at the most.
+  if (size * 7 <= MAX_MESSAGE_BYTES - ENVELOPE_BYTES) return { args: args as Args, canonical };
   const sent = Buffer.byteLength(JSON.stringify(JSON.stringify(canonical)));
   if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
     throw new FabricError(
@@ -78,6 +78,12 @@ const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRe
 const deadlineOf = (request: CallRequest, decision: DecisionSummary, now: number): number =>
   now + (request.deadlineMs ?? decision.limits.timeoutMs + DEFAULT_QUEUE_MS);
 
+export interface CheckedCall {
+  readonly record: CallRecord;
+  /** The last check, which may go on while the call is being accepted; it must have passed before anything is published. */
+  readonly confirm: () => Promise<void>;
+}
+
 /**
  * The checks of design §3, row 2, in order: shape, task scope, resolve, schema, policy, execution. Each is a pure
  * function over what was read; the first refusal is thrown as a typed error. What comes out is the record to accept.
@@ -86,12 +92,12 @@ export const checkCall = async (
   services: RouterServices,
   request: CallRequest,
   callId: string,
-): Promise<CallRecord> => {
+): Promise<CheckedCall> => {
   const { ctx, registry, policy } = services;
   const { actor } = request;
   const now = ctx.clock.now();
   const { args, canonical } = checkShape(request.args);
-  const task = checkTaskScope((await ctx.ports.tasks.get(taskKey(actor.tenant, request.taskId)))?.value, actor);
+  const { task, confirm } = await services.tasks.open(actor, request.taskId);
   const visible = (record: RegistryRecord) => policy.couldAllow(actor, record);
   const tool = resolveTool(registry.index, request.tool, { visible });
   checkSchema(services, tool, args);
@@ -102,7 +108,7 @@ export const checkCall = async (
   const route = await routeCall(services, contract, request.priority);
   const operation = operationOf(request, tool, args);
   const argsHash = sha256Hex(canonical);
-  return {
+  const record: CallRecord = {
     callId,
     actor,
     taskId: request.taskId,
@@ -130,4 +136,5 @@ export const checkCall = async (
     ...(request.modelCallId === undefined ? {} : { modelCallId: request.modelCallId }),
     ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
   };
+  return { record, confirm };
 };

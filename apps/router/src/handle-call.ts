@@ -76,9 +76,9 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
   try {
     callId = callIdFor(request.actor, request.requestKey, now);
     checkRoom(services);
-    const record = await checkCall(services, request, callId);
+    const { record, confirm } = await checkCall(services, request, callId);
     await askForApproval(services, record);
-    const call = await startCall(ctx, record);
+    const call = await startCall(ctx, record, confirm);
     return viewCall(call.value, now);
   } catch (thrown) {
     if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;

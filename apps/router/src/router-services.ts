@@ -1,6 +1,7 @@
 import type { PolicyEngine } from '@toolfabric/ports';
 import type { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
+import type { TaskCache } from './task-cache.ts';
 import type { LifeWatch } from './watch-lives.ts';
 
 /** What the front verbs need beside the procedures: catalogue, policy, and who lives. */
@@ -8,6 +9,7 @@ export interface RouterServices {
   readonly ctx: RouterContext;
   readonly registry: Registry;
   readonly policy: PolicyEngine;
+  readonly tasks: TaskCache;
   readonly lives: ReadonlyMap<string, LifeWatch>;
   /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
   readonly fill: { share: number };

@@ -1,18 +1,44 @@
 import type { CallRecord } from '@toolfabric/contract';
-import { isAnswered } from '@toolfabric/ledger';
+import { FabricError } from '@toolfabric/kernel';
+import { errorOutcome, isAnswered } from '@toolfabric/ledger';
 import { acceptCall } from './accept-call.ts';
+import { closeCall, endCall } from './close-call.ts';
 import { dispatchCall } from './dispatch.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+
+const refusalOf = async (confirm: () => Promise<void>): Promise<FabricError | undefined> => {
+  try {
+    await confirm();
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof FabricError) return thrown;
+    throw thrown;
+  }
+};
+
+/** Accepted, and then found not to be allowed any more: it ends before anything of it was taken or published. */
+const refuse = async (ctx: RouterContext, call: StoredCall, refusal: FabricError): Promise<StoredCall> => {
+  const outcome = errorOutcome(refusal.type, refusal.message);
+  const ended = await endCall(ctx, call, outcome, 0);
+  await closeCall(ctx, ended);
+  return ended;
+};
 
 /**
  * Protocol 3 for a call that passed the checks. A call that was accepted before is carried on from wherever it stands;
  * a call that waits for a person stops after step (1) and holds nothing (L5).
  */
-export const startCall = async (ctx: RouterContext, record: CallRecord): Promise<StoredCall> => {
+export const startCall = async (
+  ctx: RouterContext,
+  record: CallRecord,
+  confirm: () => Promise<void> = async () => {},
+): Promise<StoredCall> => {
   const { call, isNew } = await acceptCall(ctx, record);
   const { state } = call.value;
   if (isAnswered(state) || state === 'awaiting_approval') return call;
   // An earlier try may have died before it published; one that did not is found by its message id.
   if (!isNew && state === 'joined') return call;
+  const refusal = isNew ? await refusalOf(confirm) : undefined;
+  if (refusal) return refuse(ctx, call, refusal);
   return dispatchCall(ctx, call);
 };

@@ -12,6 +12,7 @@ import type { RouterServices } from './router-services.ts';
 import { serveVerb } from './serve-verbs.ts';
 import { settleDelivery } from './settle-call.ts';
 import { sweepShard } from './sweep-open.ts';
+import { TaskCache } from './task-cache.ts';
 import { viewCall } from './view-call.ts';
 import { LifeWatch } from './watch-lives.ts';
 
@@ -20,6 +21,8 @@ const RECENT_CALLS = 2_000;
 /** Results of one kind that this router settles at once. */
 const SETTLING_AT_ONCE = 64;
 
+/** Tasks that this router remembers. */
+const KNOWN_TASKS = 5_000;
 /** Requests of gateways that are handled at once. */
 const MOST_REQUESTS = 1_024;
 const BUSY = JSON.stringify({
@@ -52,7 +55,15 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
   };
   const registry = new Registry(bus.registry, clock, log);
-  return { ctx, registry, policy: createRiskPolicy(config.policy), lives, fill: { share: 0 }, tenancy: config.tenancy };
+  return {
+    ctx,
+    registry,
+    policy: createRiskPolicy(config.policy),
+    tasks: new TaskCache(bus.tasks, KNOWN_TASKS),
+    lives,
+    fill: { share: 0 },
+    tenancy: config.tenancy,
+  };
 };
 
 /**

@@ -39,6 +39,14 @@ export interface LinkConfig {
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
+interface Outgoing {
+  readonly subject: string;
+  readonly data: Uint8Array | string;
+  readonly options: { readonly reply?: string; readonly headers?: ReturnType<typeof toHeaders> };
+  /** Of the request that waits for an answer. */
+  readonly token: string | undefined;
+}
+
 interface Pending {
   readonly subject: string;
   readonly timer: NodeJS.Timeout;
@@ -60,6 +68,7 @@ export class BusLink {
   readonly #inbox: string;
   readonly #pending = new Map<string, Pending>();
   readonly #reconnected = new Set<() => void>();
+  #outbox: Outgoing[] = [];
   #connected = true;
   #closing = false;
   #count = 0;
@@ -104,10 +113,35 @@ export class BusLink {
   publish(subject: string, data: Uint8Array | string, options: { header?: HeaderMap; reply?: string } = {}): void {
     if (!this.#connected || this.#closing) return;
     const { header, reply } = options;
-    this.#nc.publish(subject, data, {
+    const sending = {
       ...(reply === undefined ? {} : { reply }),
       ...(header === undefined ? {} : { headers: toHeaders(header) }),
-    });
+    };
+    this.#post({ subject, data, options: sending, token: undefined });
+  }
+
+  /**
+   * The client writes to its socket at the first microtask after a publish; what one turn of the event loop has to
+   * send goes out together instead, in one write.
+   */
+  #post(message: Outgoing): void {
+    if (this.#outbox.push(message) === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const outbox = this.#outbox;
+    this.#outbox = [];
+    for (const { subject, data, options, token } of outbox) {
+      if (!this.#connected) {
+        if (token !== undefined) this.#fail(token, 'disconnected');
+        continue;
+      }
+      try {
+        this.#nc.publish(subject, data, options);
+      } catch {
+        if (token !== undefined) this.#fail(token, 'closed');
+      }
+    }
   }
 
   subscribe(subject: string, listener: (message: Msg) => void, queue?: string): Subscription {
@@ -137,6 +171,7 @@ export class BusLink {
         const timer = setTimeout(resolve, DRAIN_MS);
         bound.signal.addEventListener('abort', () => clearTimeout(timer));
       });
+      this.#flush();
       await Promise.race([this.#nc.drain().catch(() => {}), late]);
       bound.abort();
     }
@@ -150,12 +185,9 @@ export class BusLink {
       const token = this.#count.toString(36);
       const timer = setTimeout(() => this.#fail(token, 'timeout'), timeoutMs);
       this.#pending.set(token, { subject, timer, resolve, reject });
-      try {
-        const reply = this.#inbox + token;
-        this.#nc.publish(subject, data, header === undefined ? { reply } : { reply, headers: toHeaders(header) });
-      } catch {
-        this.#fail(token, 'closed');
-      }
+      const reply = this.#inbox + token;
+      const options = header === undefined ? { reply } : { reply, headers: toHeaders(header) };
+      this.#post({ subject, data, options, token });
     });
   }
 

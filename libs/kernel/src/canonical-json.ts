@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
@@ -22,7 +22,7 @@ export const canonicalJson = (value: unknown): string => {
   throw new TypeError(`a ${typeof value} is not JSON`);
 };
 
-export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
 /** SHA-256 over the canonical form, in hexadecimal. */
 export const digestOf = (value: unknown): string => sha256Hex(canonicalJson(value));

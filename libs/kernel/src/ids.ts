@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { type Actor, CLOCK_LEEWAY_MS, OPEN_SHARDS, RING_SLOTS, WEEK_MS } from '@toolfabric/contract';
 import { canonicalJson } from './canonical-json.ts';
 import { FabricError } from './errors.ts';
@@ -23,7 +23,7 @@ export const base32 = (bytes: Uint8Array): string => {
 
 /** 26 characters (130 bits) of the SHA-256 over the canonical JSON of the parts. */
 export const shortHash = (...parts: unknown[]): string =>
-  base32(createHash('sha256').update(canonicalJson(parts)).digest()).slice(0, 26);
+  base32(hash('sha256', canonicalJson(parts), 'buffer')).slice(0, 26);
 
 /** 26 random characters (130 bits). */
 export const randomId = (): string => base32(randomBytes(17)).slice(0, 26);
@@ -66,6 +66,6 @@ export const slotOf = (callId: string): number => Number.parseInt(callId, 10) % 
 
 /** The shard of `OPEN` whose holder looks after a call. */
 export const shardOf = (callId: string): number => {
-  const hash = createHash('sha256').update(callId).digest();
-  return (hash[0] ?? 0) % OPEN_SHARDS;
+  const digest = hash('sha256', callId, 'buffer');
+  return (digest[0] ?? 0) % OPEN_SHARDS;
 };

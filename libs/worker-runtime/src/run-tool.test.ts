@@ -1,5 +1,6 @@
 import { Outcome } from '@toolfabric/contract';
 import { FabricError, PACES } from '@toolfabric/kernel';
+import type { WorkerPorts } from '@toolfabric/ports';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,9 +11,11 @@ import { answer, done, HeldTool, toolOf } from './testing/sample-tools.ts';
 
 let nats: TestNats;
 let rig: Rig;
+let ports: WorkerPorts;
 beforeAll(async () => {
   nats = await startNats({ kinds: ['cli'] });
-  const [router, ports] = await Promise.all([nats.connectAsRouter(), nats.connectAsWorker('cli')]);
+  const router = await nats.connectAsRouter();
+  ports = await nats.connectAsWorker('cli');
   rig = new Rig({ router, ports, signing: nats.signing, pace: PACES.test });
 });
 afterEach(() => rig.stopAll());
@@ -218,6 +221,42 @@ describe('an execution that is stopped', () => {
     late.resolve();
     await waitFor(() => refused.length === 3);
     expect(refused).toEqual(['expired', 'expired', 'end']);
+  });
+});
+
+describe('a beginning whose answer comes too late', () => {
+  it('RE-4: is stored, and still lets nothing be written: the execution was given up', async () => {
+    const answered = Promise.withResolvers<void>();
+    const steps: string[] = [];
+    const slow: WorkerPorts = {
+      ...ports,
+      claims: {
+        get: (key) => ports.claims.get(key),
+        create: (key, value) => ports.claims.create(key, value),
+        update: async (key, value, revision) => {
+          const stored = await ports.claims.update(key, value, revision);
+          if (value.state === 'started') await answered.promise;
+          return stored;
+        },
+        remove: (key, revision) => ports.claims.remove(key, revision),
+        keys: (prefix) => ports.claims.keys(prefix),
+        lastRevision: () => ports.claims.lastRevision(),
+      },
+    };
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({}).catch((error: FabricError) => {
+        steps.push(`refused: ${error.type}`);
+        throw error;
+      });
+      steps.push('written');
+      return done();
+    });
+    await rig.start([tool], { clock: hurriedClock, ports: slow });
+    const outcome = await endOf(await rig.send(limits(100)));
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'expired' } });
+    answered.resolve();
+    await waitFor(() => steps.length > 0);
+    expect(steps).toEqual(['refused: expired']);
   });
 });
 

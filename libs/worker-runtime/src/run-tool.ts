@@ -122,7 +122,7 @@ export const runTool = async (
   } catch (thrown) {
     outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began);
   } finally {
-    ended.abort();
+    ended.abort('over');
   }
   return { ...outcome, usage: { ...outcome.usage, durationMs: Math.round(ctx.clock.monotonic() - startedAt) } };
 };
