@@ -32,7 +32,7 @@ export const watchExecution = (
     try {
       const found = await check();
       if (found === 'cancel_requested') stop(new FabricError('cancelled', 'the call was cancelled'));
-      if (found === 'lost') stop(new FabricError('cancelled', 'the execution was taken from this worker'));
+      if (found === 'lost') stop(new FabricError('unavailable', 'the execution was taken from this worker'));
     } catch (thrown) {
       // Not to be able to look, or to read, is no reason to stop: the life sign decides that for the whole process.
       const cause = thrown instanceof Error ? thrown.name : 'thrown';
