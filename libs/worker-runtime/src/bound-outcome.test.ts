@@ -1,6 +1,6 @@
-import { MAX_OUTPUT_BYTES } from '@toolfabric/contract';
+import { MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, Outcome } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
-import { boundOutcome, checkOutcome } from './bound-outcome.ts';
+import { boundOutcome, checkOutcome, parseOutcome } from './bound-outcome.ts';
 import { answer, done } from './testing/sample-tools.ts';
 
 const text = (bytes: number): string => 'x'.repeat(bytes - 2);
@@ -42,7 +42,75 @@ describe('an outcome against its budget', () => {
     const many = boundOutcome({ ...sized(900), truncation: Array(16).fill(own), summary: 'x'.repeat(4096) }, 100);
     expect(many.truncation).toHaveLength(16);
     expect(many.truncation?.at(-1)).toMatchObject({ stream: 'output' });
-    expect(many.summary).toHaveLength(4096);
+    expect(many.summary.startsWith('x'.repeat(3_000))).toBe(true);
+    expect(many.summary).toContain('left out');
+    expect(Outcome.safeParse(many).error).toBeUndefined();
+  });
+});
+
+describe('RS-2: what stands beside data and content', () => {
+  const long = 'ä'.repeat(2_000);
+  const error = { type: 'tool_failed', layer: 'adapter', retryable: true, message: long, hint: 'h' } as const;
+  const fields = Array.from({ length: 50 }, () => ({ field: '/a', expected: long }));
+
+  it.each<[string, Partial<Outcome>]>([
+    ['evidence', { evidence: Array.from({ length: 64 }, () => ({ kind: 'note', ref: long })) }],
+    ['artifacts', { artifacts: Array(64).fill(long) }],
+    ['an error with its fields', { status: 'error', error: { ...error, fields } }],
+    ['an origin', { origin: 'o'.repeat(100_000) }],
+    ['names of streams', { truncation: Array(16).fill({ stream: long, kept: 1, total: 2, unit: 'bytes' }) }],
+  ])('that is too large leaves how it ended and whether anything happened: %s', (_name, changes) => {
+    const outcome = done({ data: { id: 7 }, summary: 's'.repeat(4_096), ...changes });
+    const bounded = boundOutcome(outcome, 4_096);
+    const { status, sideEffect, trust } = outcome;
+    expect(bounded).toMatchObject({ status, sideEffect, trust });
+    expect(bounded.error?.type).toBe(outcome.error?.type);
+    expect(bounded.error?.retryable).toBe(outcome.error?.retryable);
+    expect(Buffer.byteLength(JSON.stringify(bounded))).toBeLessThan(MAX_MESSAGE_BYTES / 4);
+    expect(Outcome.safeParse(bounded).error).toBeUndefined();
+  });
+
+  it('stays whole up to its own limit, however much the output takes', () => {
+    const evidence = Array.from({ length: 30 }, (_, n) => ({
+      kind: 'file',
+      ref: `src/${n}.ts`,
+      detail: 'd'.repeat(400),
+    }));
+    const outcome = done({ evidence, data: text(MAX_OUTPUT_BYTES) });
+    expect(boundOutcome(outcome, 1e9)).toEqual(outcome);
+    const { data: _data, ...rest } = outcome;
+    expect(boundOutcome(outcome, 100)).toMatchObject({ evidence: rest.evidence, sideEffect: 'confirmed' });
+  });
+});
+
+const circular: Record<string, unknown> = { ...done() };
+circular['data'] = circular;
+
+describe('what a tool returned', () => {
+  it('is taken as it will be read again', () => {
+    expect(parseOutcome(done({ data: [1, null] }))).toEqual(done({ data: [1, null] }));
+    expect(parseOutcome({ ...answer(), data: undefined })).toEqual(answer());
+    expect(parseOutcome({ ...answer(), data: Number.NaN as never })).toEqual(answer({ data: null }));
+    expect(parseOutcome({ ...answer(), data: { at: new Date(0) } })).toEqual(
+      answer({ data: { at: '1970-01-01T00:00:00.000Z' } }),
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'done'],
+    ['a list', [done()]],
+    ['an unknown status', { ...done(), status: 'denied' }],
+    ['a summary of 5,000 characters', done({ summary: 'x'.repeat(5_000) })],
+    ['65 evidences', done({ evidence: Array(65).fill({ kind: 'note', ref: '7' }) })],
+    ['an extra key', { ...done(), more: 1 }],
+    ['no number as a duration', done({ usage: { durationMs: Number.NaN } })],
+    ['a big integer', done({ data: 1n as never })],
+    ['itself inside', circular],
+    ['a promise as its data', { ...done(), status: Promise.resolve('ok') }],
+  ])('RS-1: is refused when nobody could read it again: %s', (_name, returned) => {
+    expect(() => parseOutcome(returned)).toThrow();
   });
 });
 
@@ -51,12 +119,15 @@ describe('an effect', () => {
     ['confirmed', done()],
     ['possible', done({ sideEffect: 'possible' })],
     ['unknown', done({ status: 'unknown', sideEffect: 'possible' })],
-  ])('that never began is a fault of the tool: %s (L3)', (_name, outcome) => {
-    expect(checkOutcome(outcome, false)).toMatchObject({
-      status: 'error',
-      sideEffect: 'none',
+    ['none but failed', done({ status: 'error', sideEffect: 'possible' })],
+  ])('that never began is a fault of the tool, and still an effect: %s (L3)', (_name, outcome) => {
+    const checked = checkOutcome(outcome, false);
+    expect(checked).toMatchObject({
+      status: 'unknown',
+      sideEffect: 'possible',
       error: { type: 'internal', retryable: false },
     });
+    expect(checked).not.toHaveProperty('evidence');
     expect(checkOutcome(outcome, true)).toBe(outcome);
   });
 

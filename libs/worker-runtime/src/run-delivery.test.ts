@@ -1,4 +1,4 @@
-import type { DeadLetter, WorkBody } from '@toolfabric/contract';
+import type { DeadLetter, Outcome, WorkBody } from '@toolfabric/contract';
 import { CLOCK_LEEWAY_MS, WORK_TYPE } from '@toolfabric/contract';
 import { createSigner, createVerifier, generateSigningKey, PACES } from '@toolfabric/kernel';
 import type { Delivery, WorkerPorts } from '@toolfabric/ports';
@@ -131,7 +131,7 @@ describe('a message that came before', () => {
 });
 
 describe('a claim that is lost while the tool runs', () => {
-  it('RE-4: before its effect keeps the effect from beginning', async () => {
+  it('RE-4: before its effect keeps the effect from beginning, and says so as a late result', async () => {
     const refused: string[] = [];
     const go = Promise.withResolvers<void>();
     const tool = toolOf(async (ctx) => {
@@ -150,7 +150,39 @@ describe('a claim that is lost while the tool runs', () => {
     await gone(sequence);
     expect(refused).toEqual(['cancelled']);
     expect(await rig.claim(callId)).toMatchObject({ state: 'cancelled' });
+    const { outcome } = (await rig.result(callId)) ?? {};
+    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'cancelled' } });
+  });
+
+  it.each<[string, Outcome]>([
+    ['a receipt', done()],
+    ['that nothing happened', answer({ status: 'error' })],
+  ])('RE-2: after it was orphaned brings what it knows, which settles it: %s', async (_name, outcome) => {
+    const held = new HeldTool();
+    await rig.start([held.tool]);
+    const { callId, sequence } = await rig.send();
+    await waitFor(() => held.runs.length === 1);
+    await rig.move(callId, { type: 'orphan' });
+    held.runs[0]?.finish(outcome);
+    await gone(sequence);
+    const result = await rig.result(callId);
+    expect(result?.outcome).toMatchObject(outcome);
+    const { state, epoch } = (await rig.claim(callId)) ?? {};
+    expect([state, epoch]).toEqual(['orphaned', 1]);
+    const settled = await rig.move(callId, { type: 'resolve', outcome: result?.outcome ?? answer() });
+    expect(settled).toMatchObject({ state: 'done', outcome: { status: outcome.status } });
+  });
+
+  it('RE-2: after it was orphaned tells nothing when it does not know either', async () => {
+    const held = new HeldTool();
+    await rig.start([held.tool]);
+    const { callId, sequence } = await rig.send();
+    await waitFor(() => held.runs.length === 1);
+    await rig.move(callId, { type: 'orphan' });
+    held.runs[0]?.fail(new Error('lost'));
+    await gone(sequence);
     expect(await rig.result(callId)).toBeUndefined();
+    expect(await rig.claim(callId)).toMatchObject({ state: 'orphaned' });
   });
 
   it('RE-2: after its effect brings the receipt as a late result, and leaves the claim alone', async () => {
@@ -180,26 +212,35 @@ describe('a claimless message', () => {
     const cancelled = { ...answer(), status: 'error' as const };
     await ports.results.createOnce('cli', { callId, tenant: 'acme', epoch: 1, outcome: cancelled, by: 'router' });
     await waitFor(() => ctx?.signal.aborted);
-    expect(ctx?.signal.reason).toMatchObject({ type: 'cancelled' });
+    // It was taken from this worker; whether the call was cancelled is for the router to say.
+    expect(ctx?.signal.reason).toMatchObject({ type: 'unavailable' });
     held.runs[0]?.finish(answer({ summary: 'too late' }));
     await gone(sequence);
     expect(await rig.result(callId)).toMatchObject({ by: 'router' });
   });
 
-  it('that came too often goes to the dead letters, since nothing else counts its attempts', async () => {
-    const watch = watched((delivery) => ({ ...delivery, deliveryCount: 13 }));
-    const held = new HeldTool({ begins: false });
-    await rig.start([held.tool], { ports: watch.ports });
-    const { sequence } = await rig.send(read);
+  it('that waited through many deliveries still runs: a surplus arrival counts as one, and kills nobody', async () => {
+    const watch = watched((delivery) => ({ ...delivery, deliveryCount: 65 }));
+    await rig.start([toolOf(async () => answer())], { ports: watch.ports });
+    const { callId, sequence } = await rig.send(read);
     await gone(sequence);
-    expect(watch.letters).toMatchObject([{ tenant: 'acme', letter: { reason: 'delivered too often', sequence } }]);
-    expect(held.runs).toEqual([]);
-    await rig.stopAll();
+    expect(await rig.result(callId)).toMatchObject({ outcome: { status: 'ok' } });
+    expect(watch.letters).toEqual([]);
+  });
 
-    const twelfth = watched((delivery) => ({ ...delivery, deliveryCount: 12 }));
-    await rig.start([toolOf(async () => answer())], { ports: twelfth.ports });
-    await gone((await rig.send(read)).sequence);
-    expect(twelfth.letters).toEqual([]);
+  it('that kills its workers is bounded by its deadline: after it nothing of the tool runs', async () => {
+    const watch = watched((delivery) => ({ ...delivery, deliveryCount: 65 }));
+    const signals: boolean[] = [];
+    const tool = toolOf(async (ctx) => {
+      signals.push(ctx.signal.aborted);
+      throw ctx.signal.reason;
+    });
+    await rig.start([tool], { ports: watch.ports });
+    const { callId, sequence } = await rig.send({ ...read, deadline: Date.now() - 1 });
+    await gone(sequence);
+    expect(await rig.result(callId)).toMatchObject({ outcome: { status: 'error', error: { type: 'expired' } } });
+    expect(signals).toEqual([true]);
+    expect(watch.letters).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Outcome } from '@toolfabric/contract';
-import { FabricError, PACES } from '@toolfabric/kernel';
+import { FabricError, type FabricErrorDetails, PACES } from '@toolfabric/kernel';
 import type { WorkerPorts } from '@toolfabric/ports';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -70,15 +70,15 @@ describe('an execution that the tool ends itself', () => {
     });
   });
 
-  it('RS-2: that reports an effect which it never began is a fault, without an effect (L3)', async () => {
+  it('RS-2: that reports an effect which it never began is never told as none (L3)', async () => {
     const outcome = await run(toolOf(async () => done()));
-    expect(outcome).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'internal' } });
+    expect(outcome).toMatchObject({ status: 'unknown', sideEffect: 'possible', error: { type: 'internal' } });
     expect(outcome).not.toHaveProperty('evidence');
   });
 
   it.each([
     ['workspace', 'ok'],
-    ['outside', 'error'],
+    ['outside', 'unknown'],
   ] as const)('may leave out the beginning where it is simply run again: %s effect: %s', async (effect, status) => {
     expect(
       await run(
@@ -105,6 +105,85 @@ describe('an execution that the tool ends itself', () => {
       return done({ status: 'unknown', sideEffect: 'possible' });
     });
     expect(await run(tool)).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
+  });
+});
+
+const circular: Record<string, unknown> = { ...done() };
+circular['data'] = circular;
+
+describe('a tool that returns what is no outcome', () => {
+  const broken: [string, unknown][] = [
+    ['nothing', undefined],
+    ['a summary of 5,000 characters', done({ summary: 'x'.repeat(5_000) })],
+    ['65 evidences', done({ evidence: Array(65).fill({ kind: 'note', ref: '7' }) })],
+    ['an extra key', { ...done(), more: 1 }],
+    ['no number', done({ usage: { durationMs: Number.NaN } })],
+    ['a big integer', done({ data: 1n as never })],
+    ['itself inside', circular],
+  ];
+
+  it.each(broken)('RS-1: before its effect ends as tool_failed: %s', async (_name, returned) => {
+    expect(await run(toolOf(async () => returned as Outcome))).toMatchObject({
+      status: 'error',
+      sideEffect: 'none',
+      error: { type: 'tool_failed' },
+    });
+  });
+
+  it.each(broken)('RE-2: after its effect began ends unknown, and is never stuck (L3): %s', async (_name, returned) => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      return returned as Outcome;
+    });
+    expect(await run(tool)).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
+  });
+});
+
+describe('what a tool says that is too large for a message', () => {
+  const large = 'x'.repeat(5_000);
+
+  it('RE-2: an intent is refused before the effect begins', async () => {
+    let wrote = false;
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({ text: 'x'.repeat(20_000) });
+      wrote = true;
+      return done();
+    });
+    expect(await run(tool)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'tool_failed' } });
+    expect(wrote).toBe(false);
+  });
+
+  it('an intent of no JSON is refused before the effect begins', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect(circular as never);
+      return done();
+    });
+    expect(await run(tool)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'tool_failed' } });
+  });
+
+  it('RS-2: evidence goes, and that the effect happened stays', async () => {
+    const tool = toolOf(async (ctx) => {
+      await ctx.beginEffect({});
+      return done({ evidence: Array(64).fill({ kind: 'note', ref: large }) });
+    });
+    expect(await run(tool)).toMatchObject({ status: 'ok', sideEffect: 'confirmed', summary: 'written' });
+  });
+
+  it('RS-2: an error that is returned keeps its type', async () => {
+    const fields = Array(50).fill({ field: '/a', expected: large });
+    const error = { type: 'stale_version', layer: 'tool', message: 'changed', retryable: false, fields } as const;
+    const tool = toolOf(async () => answer({ status: 'error', error }));
+    expect(await run(tool)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'stale_version' } });
+  });
+
+  it.fails.each<[string, FabricErrorDetails]>([
+    ['with fields', { fields: Array(50).fill({ field: '/a', expected: large }) }],
+    ['with a time that is no number', { retryAfterMs: Number.NaN }],
+  ])('RS-2: an error that is thrown keeps its type: %s', async (_name, details) => {
+    const tool = toolOf(async () => {
+      throw new FabricError('stale_version', 'changed', details);
+    });
+    expect(await run(tool)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'stale_version' } });
   });
 });
 
@@ -177,6 +256,24 @@ describe('an execution that is stopped', () => {
     await rig.stopAll();
     expect(await run(tool, limits(100))).toMatchObject({ error: { type: 'expired' } });
   });
+
+  it.each([0, 5_000])(
+    'RE-4: that comes %i ms after its deadline begins nothing, however quick its tool is',
+    async (ms) => {
+      let wrote = false;
+      const tool = toolOf(async (ctx) => {
+        await ctx.beginEffect({});
+        wrote = true;
+        return done();
+      });
+      expect(await run(tool, { deadline: Date.now() - ms })).toMatchObject({
+        status: 'error',
+        sideEffect: 'none',
+        error: { type: 'expired' },
+      });
+      expect(wrote).toBe(false);
+    },
+  );
 
   it('RE-4: after its effect began ends unknown, with the effect possible', async () => {
     const tool = toolOf(async (ctx) => {
@@ -300,6 +397,31 @@ describe('a probe', () => {
       sideEffect: 'none',
       data: { answer: 'found', receipt: { data: { args: { path: 'a' }, intent: { to: 'a.md' } } } },
     });
+  });
+
+  it('RE-2: brings a receipt whose output fits the budget, also when the whole answer does not', async () => {
+    const receipt = done({ data: 'x'.repeat(3_990), evidence: Array(20).fill({ kind: 'note', ref: 'y'.repeat(300) }) });
+    const tool = toolOf(neverRun, { probe: async () => ({ answer: 'found', receipt }) });
+    expect(await run(tool, { ...probe, ...limits(20_000, 4_096) })).toMatchObject({
+      data: { answer: 'found', receipt },
+    });
+  });
+
+  it('RE-2: brings a receipt over the budget without its output, and with what proves the effect', async () => {
+    const receipt = done({ data: 'x'.repeat(9_000) });
+    const tool = toolOf(neverRun, { probe: async () => ({ answer: 'found', receipt }) });
+    const outcome = await run(tool, { ...probe, ...limits(20_000, 4_096) });
+    const { data: _data, ...rest } = receipt;
+    expect(outcome).toMatchObject({ data: { answer: 'found', receipt: { ...rest, summary: expect.any(String) } } });
+    expect(outcome.data).not.toHaveProperty('receipt.data');
+  });
+
+  it('RE-2: whose receipt nobody could read again is an error and no answer', async () => {
+    const receipt = { ...done(), more: 1 } as Outcome;
+    const tool = toolOf(neverRun, { probe: async () => ({ answer: 'found', receipt }) });
+    const outcome = await run(tool, probe);
+    expect(outcome).toMatchObject({ status: 'error', error: { type: 'tool_failed' } });
+    expect(outcome).not.toHaveProperty('data');
   });
 
   it('RE-2: that throws, or that the tool does not have, is an error and no answer', async () => {

@@ -192,6 +192,46 @@ describe('places', () => {
   });
 });
 
+describe('executions that ignore that they were given up', () => {
+  const decision = { policyVersion: 'p', rule: 'r', limits: { timeoutMs: 50, outputBytes: 4_096 } };
+  /** Sends one that nobody can stop, and waits until it was given up. */
+  const stray = async () => {
+    const { callId } = await rig.send({ ...READ, decision });
+    const { outcome } = await waitFor(() => rig.result(callId), { what: 'the end of what was given up' });
+    expect(outcome).toMatchObject({ status: 'error', error: { type: 'expired' } });
+  };
+
+  it('RE-3: leave their places to others, as long as they are not more than the places', async () => {
+    const held = new HeldTool({ begins: false });
+    const worker = await rig.start([held.tool], { slots: 2, clock: hurriedClock });
+    await stray();
+    await stray();
+    held.runs[0]?.finish(answer());
+    await stray();
+    const next = await rig.send(READ);
+    await waitFor(() => held.runs.length === 4, { what: 'the places to be free' });
+    held.runs[3]?.finish(answer());
+    await waitFor(() => rig.result(next.callId));
+    expect(await rig.life(worker.incarnation)).toMatchObject({ state: 'alive' });
+    expect(await Promise.race([worker.failed, Promise.resolve('well')])).toBe('well');
+    for (const run of held.runs) run.fail(new Error('at last'));
+  });
+
+  it('RE-3: end the worker when they are more than the places, and what else runs is told to stop', async () => {
+    const held = new HeldTool({ begins: false });
+    const worker = await rig.start([held.tool], { slots: 2, clock: hurriedClock });
+    await stray();
+    await stray();
+    const other = await rig.send(READ);
+    await waitFor(() => held.runs.length === 3);
+    await rig.send({ ...READ, decision });
+    expect(await worker.failed).toMatch('3 executions');
+    expect(held.runs[2]?.ctx.signal.reason).toMatchObject({ type: 'unavailable' });
+    for (const run of held.runs) run.fail(new Error('at last'));
+    expect(await waitFor(() => rig.result(other.callId))).toMatchObject({ outcome: { status: 'error' } });
+  });
+});
+
 describe('a worker without a bus', () => {
   it('RE-3: that could not renew its life for as long stops by itself, and stops what runs', async () => {
     const held = new HeldTool();

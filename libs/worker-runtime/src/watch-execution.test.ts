@@ -1,5 +1,7 @@
-import { PACES } from '@toolfabric/kernel';
-import { type Delivery, StoreUnavailable, type WorkerPorts } from '@toolfabric/ports';
+import type { Claim } from '@toolfabric/contract';
+import { PACES, silentLogger } from '@toolfabric/kernel';
+import { claimKey } from '@toolfabric/ledger';
+import { type Delivery, type LedgerPorts, StoreUnavailable, type WorkerPorts } from '@toolfabric/ports';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Rig } from './testing/rig.ts';
@@ -7,10 +9,11 @@ import { answer, done, HeldTool } from './testing/sample-tools.ts';
 
 let nats: TestNats;
 let rig: Rig;
+let router: LedgerPorts;
 let ports: WorkerPorts;
 beforeAll(async () => {
   nats = await startNats({ kinds: ['cli'] });
-  const router = await nats.connectAsRouter();
+  router = await nats.connectAsRouter();
   ports = await nats.connectAsWorker('cli');
   rig = new Rig({ router, ports, signing: nats.signing, pace: PACES.test });
 });
@@ -107,6 +110,25 @@ describe('the heartbeat of an execution', () => {
     broken = false;
     await isAborted(held);
     held.runs[0]?.finish(done());
+  });
+
+  it('goes on when the claim cannot be read, as one of a later version: that is no reason to stop either', async () => {
+    const events: string[] = [];
+    const log = { ...silentLogger, warn: (event: string) => void events.push(event) };
+    const held = new HeldTool();
+    await rig.start([held.tool], { pace: FAST_BEATS, log });
+    const { callId, sequence } = await rig.send();
+    await waitFor(() => held.runs.length === 1);
+    const [store, key] = [router.claims('cli'), claimKey('cli', 'acme', callId)];
+    const stored = await store.get(key);
+    if (!stored) throw new Error('there is no claim');
+    const later = await store.update(key, { ...stored.value, more: 1 } as Claim, stored.revision);
+    await waitFor(() => events.filter((event) => event === 'claim.not_read').length >= 2);
+    expect(held.runs[0]?.ctx.signal.aborted).toBe(false);
+    await store.update(key, stored.value, later);
+    held.runs[0]?.finish(done());
+    await waitFor(async () => !(await rig.has(sequence)));
+    expect(await rig.result(callId)).toMatchObject({ outcome: { status: 'ok' } });
   });
 
   it('ends with its execution', async () => {
