@@ -1,0 +1,39 @@
+import type { LedgerBus } from '@toolfabric/bus-nats';
+import { createRiskPolicy, DEFAULT_RISK_POLICY } from '@toolfabric/governance';
+import { createSigner, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
+import { RecentCalls } from '../recent-calls.ts';
+import { Registry } from '../registry.ts';
+import type { RouterContext } from '../router-context.ts';
+import type { RouterServices } from '../router-services.ts';
+import { TaskCache } from '../task-cache.ts';
+import { LifeWatch } from '../watch-lives.ts';
+
+export interface ServiceParts {
+  readonly bus: LedgerBus;
+  readonly signing: { readonly kid: string; readonly privateKey: string };
+  readonly log?: Logger;
+}
+
+/** For tests: what the verbs of a router are given, on a real bus, without its loops. */
+export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts): RouterServices => {
+  const base = { ports: bus, clock: systemClock, pace: PACES.test, log };
+  const watch = new LifeWatch(base, 'cli');
+  const ctx: RouterContext = {
+    ...base,
+    incarnation: 'router-test',
+    signer: createSigner(signing.kid, signing.privateKey),
+    faults: noFaults,
+    recent: new RecentCalls(100),
+    notify: () => {},
+    isDead: (_kind, incarnation) => watch.isDead(incarnation),
+  };
+  return {
+    ctx,
+    registry: new Registry(bus.registry, systemClock, log),
+    policy: createRiskPolicy(DEFAULT_RISK_POLICY),
+    tasks: new TaskCache(bus.tasks, 100),
+    lives: new Map([['cli', watch]]),
+    fill: { share: 0 },
+    tenancy: 'single',
+  };
+};

@@ -1,0 +1,28 @@
+import { DEFAULT_RISK_POLICY, type RiskPolicyInput } from '@toolfabric/governance';
+import { noFaults, PACES, silentLogger } from '@toolfabric/kernel';
+import type { RunningService } from '@toolfabric/service-host';
+import { start } from '../start.ts';
+
+export interface ServerParts {
+  readonly url: string;
+  readonly seeds: Readonly<Record<string, string>>;
+  readonly signing: { readonly kid: string; readonly privateKey: string };
+}
+
+/** For tests: a whole router in this process, at the pace of tests. */
+export const startRouter = (
+  { url, seeds, signing }: ServerParts,
+  policy: RiskPolicyInput = DEFAULT_RISK_POLICY,
+): Promise<RunningService> =>
+  start(
+    {
+      bus: { servers: url, nkeySeed: seeds['router'] ?? '' },
+      signing: { kid: signing.kid, privateKey: signing.privateKey },
+      kinds: ['cli'],
+      policy,
+      tenancy: 'single',
+      pace: PACES.test,
+      faults: noFaults,
+    },
+    silentLogger,
+  );
