@@ -1,5 +1,5 @@
 import { CallId, type CallView, type ToolSummary } from '@toolfabric/contract';
-import { type Clock, type Faults, type Pace, requestKeyTime } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Faults, type Pace, requestKeyTime } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import {
   callViewToWire,
@@ -75,8 +75,9 @@ const catalogueVerbs = ({ door, router, pace }: ToolServiceDeps) => {
         const answer = await router.ask('listTools', asked, patience(context));
         tools.push(...answer.tools);
         after = answer.next;
-        if (after === undefined || page >= MOST_PAGES)
+        if (after === undefined)
           return { tools: tools.map(toolSummaryToWire), catalogueDigest: answer.catalogueDigest };
+        if (page >= MOST_PAGES) throw new FabricError('too_large', 'the catalogue is larger than one answer may be');
       }
     }),
     describeTool: door.unary(async ({ tool }, context) => {
