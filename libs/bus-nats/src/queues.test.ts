@@ -207,7 +207,8 @@ describe('work', () => {
     await router.leases.create('shard.1', { holder: 'r', beat: 1 });
   });
 
-  it('a full store is unavailable to new records, and those in it can be read and moved on', async () => {
+  it('a full store takes no record that is new or grows; those in it can be read, and those that shrink moved on', async () => {
+    expect(await router.fill(['cli'])).toBeLessThan(0.1);
     const task = (n: number): TaskRecord => ({
       taskId: `t-${String(n).padStart(26, '0')}`,
       actor: { tenant: 'acme', user: 'u'.repeat(200), agent: 'a'.repeat(200) },
@@ -215,13 +216,30 @@ describe('work', () => {
       state: 'open',
       createdAt: 1,
     });
-    const refusal = await (async () => {
-      for (let n = 0; n < 200; n += 1) await router.tasks.create(`task.acme.n${n}`, task(n));
-    })().catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(StoreUnavailable);
+    const small = (n: number): TaskRecord => ({
+      ...task(n),
+      actor: { tenant: 'acme', user: 'u', agent: 'a' },
+      title: '',
+    });
+    const fillWith = async (name: string, make: (n: number) => TaskRecord) => {
+      for (let n = 0; n < 200; n += 1) await router.tasks.create(`task.acme.${name}${n}`, make(n));
+    };
+    await expect(fillWith('n', task)).rejects.toBeInstanceOf(StoreUnavailable);
+    const refusal = await fillWith('small', small).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ name: 'StoreUnavailable', cause: expect.any(QueueFull) });
+    const fill = await router.fill(['cli']);
+    expect(fill).toBeGreaterThan(0.9);
+    expect(fill).toBeLessThanOrEqual(1);
     const stored = await router.tasks.get('task.acme.n0');
     expect(stored?.value).toEqual(task(0));
-    await router.tasks.update('task.acme.n0', { ...task(0), title: 'shorter' }, stored?.revision ?? 0);
+    const revision = stored?.revision ?? 0;
+    const grown = { ...task(0), workspace: { id: 'w', source: { type: 'existing' as const, path: 'x'.repeat(400) } } };
+    await expect(router.tasks.update('task.acme.n0', grown, revision)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      cause: expect.any(QueueFull),
+    });
+    expect((await router.tasks.get('task.acme.n0'))?.revision).toBe(revision);
+    await router.tasks.update('task.acme.n0', { ...task(0), title: 'shorter' }, revision);
   });
 
   it('refuses a subject of another kind', async () => {
