@@ -178,6 +178,58 @@ describe('an observer that could not look', () => {
   });
 });
 
+describe('the sign of a worker that is gone', () => {
+  it('is kept for an hour of the observer, and then removed', async () => {
+    await beat('drained');
+    const watch = watchOver();
+    await watch.look();
+    clock.pass(3_599_999);
+    await watch.look();
+    expect(await stored()).toMatchObject({ state: 'drained' });
+    clock.pass(1);
+    await watch.look();
+    expect(await stored()).toBeUndefined();
+    expect(await watch.isDead(incarnation)).toBe(true);
+  });
+
+  it('RE-3: is not removed when it lives again meanwhile', async () => {
+    await beat('drained');
+    let renewing = false;
+    const watch = watchOver({
+      lives: (kind) =>
+        delegateStore(router.lives(kind), {
+          remove: async (key, revision) => {
+            if (renewing) await beat();
+            renewing = false;
+            return router.lives(kind).remove(key, revision);
+          },
+        }),
+    });
+    await watch.look();
+    clock.pass(3_600_000);
+    renewing = true;
+    await watch.look();
+    expect(await stored()).toMatchObject({ state: 'alive', beat: 2 });
+  });
+});
+
+describe('a sign that nobody can read', () => {
+  it('hides itself, and not the others', async () => {
+    await beat();
+    const other = incarnation;
+    incarnation = `${other}-strange`;
+    const strange = { incarnation, state: 'resting', of: 'another version' };
+    await worker.lives.create(lifeKey('cli', incarnation), strange as never);
+    const watch = watchOver();
+    await watch.look();
+    incarnation = other;
+    expect(isRecent(watch)).toBe(true);
+    clock.pass(deadAfterMs);
+    await watch.look();
+    expect(await stored()).toMatchObject({ state: 'dead' });
+  });
+});
+
 describe('the workers that lived a moment ago', () => {
   it('OP-1: are what calls are routed to, for a minute after they were seen last', async () => {
     await beat();
@@ -190,6 +242,20 @@ describe('the workers that lived a moment ago', () => {
     clock.pass(2);
     await watch.look();
     expect(isRecent(watch)).toBe(false);
+  });
+
+  it('are the living ones alone as long as there is one', async () => {
+    await beat();
+    const watch = watchOver();
+    await watch.look();
+    const [old, former] = [incarnation, watch.recent.length];
+    expect(former).toBeGreaterThan(0);
+    await beat('drained');
+    incarnation = `${old}-next`;
+    await beat();
+    await watch.look();
+    expect(watch.recent.map((life) => life.incarnation)).toContain(incarnation);
+    expect(watch.recent.map((life) => life.incarnation)).not.toContain(old);
   });
 
   it('are none before the first look', () => {
