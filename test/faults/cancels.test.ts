@@ -1,5 +1,6 @@
 import type { FabricClient } from '@toolfabric/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ABORTED, WAITING } from '../peers/truth/src/tools.ts';
 import { Cluster } from '../support/cluster.ts';
 
 let cluster: Cluster;
@@ -18,6 +19,12 @@ const start = (tool: string, args: Record<string, string | number>, deadlineMs?:
 const claimIs = (callId: string, state: string | undefined) =>
   expect.poll(async () => (await cluster.claim('truth', callId))?.state, { timeout: 20_000 }).toBe(state);
 
+/** What the tool itself says in the log: that it begins to wait, and that it was told to stop. */
+const lines = (identity: string, callId: string) =>
+  cluster.truth(identity).filter((line) => line.callId === callId).length;
+const toolWaits = (callId: string) => expect.poll(() => lines(WAITING, callId), { timeout: 10_000 }).toBe(1);
+const toolStops = (callId: string) => expect.poll(() => lines(ABORTED, callId), { timeout: 10_000 }).toBe(1);
+
 describe('RE-4: cancel against each state of the claim', () => {
   it('absent: nothing was taken, nothing will be', async () => {
     await cluster.killAll('truth');
@@ -35,9 +42,11 @@ describe('RE-4: cancel against each state of the claim', () => {
   it('claimed: the execution is taken away, and the worker stops it', async () => {
     const { callId } = await start('truth.slow_claimed', { delay_ms: 20_000 });
     await claimIs(callId, 'claimed');
+    await toolWaits(callId);
     expect(await client.cancelCall(callId)).toMatchObject({ state: 'cancelled' });
-    const next = await client.call({ taskId, tool: 'truth.noop', args: {} });
-    expect(next.state).toBe('ok');
+    await toolStops(callId);
+    expect(await cluster.claim('truth', callId)).toMatchObject({ state: 'cancelled' });
+    expect((await client.getCall(callId)).state).toBe('cancelled');
   });
 
   it('started: the worker is asked, and what it says then stands', async () => {
@@ -67,8 +76,22 @@ describe('RE-4: cancel against each state of the claim', () => {
 
   it('claimless: ends at once, and the reader stops', async () => {
     const { callId } = await start('truth.slow_read', { delay_ms: 20_000 });
+    await toolWaits(callId);
     const end = await client.cancelCall(callId);
     expect(end).toMatchObject({ state: 'cancelled', result: { error: { type: 'cancelled' } } });
+    await toolStops(callId);
+    expect(await cluster.ledger.results.get('truth', 'acme', callId, 1)).toMatchObject({ by: 'router' });
+  });
+
+  it('claimless and still in the queue: ends at once, and a reader that begins is stopped', async () => {
+    await cluster.killAll('truth');
+    const { callId } = await start('truth.slow_read', { delay_ms: 20_000 });
+    expect(await client.cancelCall(callId)).toMatchObject({ state: 'cancelled' });
+    await cluster.ensure('truth');
+    expect((await client.call({ taskId, tool: 'truth.noop', args: {} })).state).toBe('ok');
+    expect((await client.getCall(callId)).state).toBe('cancelled');
+    // The worker need not look for a result before it reads a first delivery; it finds the end at its first beat.
+    if (lines(WAITING, callId) > 0) await toolStops(callId);
   });
 
   it('waiting for a person: ends, and a later yes changes nothing', async () => {
@@ -95,6 +118,7 @@ describe('a deadline', () => {
   it('that passes while a read runs: expired', async () => {
     const { callId } = await start('truth.slow_claimed', { delay_ms: 20_000 }, 1_200);
     expect((await cluster.waitForState(callId, ['expired', 'ok', 'error'])).state).toBe('expired');
+    await toolStops(callId);
   });
 
   it('that passes after the effect began: what happened is said, never expired', async () => {

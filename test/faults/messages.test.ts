@@ -1,18 +1,29 @@
 import type { FabricClient } from '@toolfabric/client';
 import { type CallRecord, type Envelope, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
-import { createSigner, generateSigningKey } from '@toolfabric/kernel';
+import { callIdFor, createSigner, generateSigningKey, uuidv7 } from '@toolfabric/kernel';
 import { workSubject } from '@toolfabric/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Cluster } from '../support/cluster.ts';
+import { ADA, Cluster } from '../support/cluster.ts';
 
 let cluster: Cluster;
 let client: FabricClient;
 let taskId: string;
+/** The record of a call that really ran. */
+let template: CallRecord;
+/** Counts what is in `DEAD`, which nobody may read. */
+let deadLetters: () => Promise<number>;
 
 beforeAll(async () => {
   cluster = await Cluster.startWith(['router', 'gateway', 'truth']);
   client = cluster.client();
   taskId = (await client.createTask({ title: 'messages' })).taskId;
+  const { callId } = await client.call({ taskId, tool: 'truth.append', args: { identity: 'template' } });
+  template = await cluster.waitForState(callId, ['ok']);
+  const raw = await cluster.nats.connectRaw('provisioner');
+  deadLetters = async () => {
+    const { text } = await raw.request('$JS.API.STREAM.INFO.DEAD', '', 5_000);
+    return (JSON.parse(text) as { state: { messages: number } }).state.messages;
+  };
 });
 afterAll(() => cluster.stop());
 
@@ -48,6 +59,15 @@ const send = (envelope: Envelope | string, id: string) => {
 const gone = (sequence: number) =>
   expect.poll(() => cluster.ledger.work.has('truth', sequence), { timeout: 15_000 }).toBe(false);
 
+/** A call that nobody knows: no record, no claim, no result. */
+const freshCall = (identity: string): CallRecord => ({
+  ...template,
+  callId: callIdFor(ADA, uuidv7(), Date.now()),
+  args: { identity, delay_ms: 0 },
+  state: 'queued',
+  deadline: Date.now() + 60_000,
+});
+
 /** A queued call that no worker can take: its real message waits behind a dead pool. */
 const waitingCall = async (identity: string): Promise<CallRecord> => {
   await cluster.killAll('truth');
@@ -70,7 +90,7 @@ describe('RT-9: a worker refuses what its router did not sign', () => {
       'a body that was changed',
       (call) => {
         const envelope = honest().sign(WORK_TYPE, JSON.stringify(bodyOf(call)));
-        return { ...envelope, body: envelope.body.replace('"epoch":1', '"epoch":2') };
+        return { ...envelope, body: envelope.body.replace('"delay_ms":0', '"delay_ms":1') };
       },
     ],
     [
@@ -93,23 +113,28 @@ describe('RT-9: a worker refuses what its router did not sign', () => {
     ],
     ['no JSON', () => '{"type":'],
     ['JSON of another shape', () => '[1,2,3]'],
-  ])('%s: a dead letter, the claim untouched, nothing runs', async (name, make) => {
-    await cluster.ensure('truth');
-    const done = await client.call({ taskId, tool: 'truth.append', args: { identity: `honest ${name}` } });
-    const call = await cluster.call(done.callId);
-    if (!call) throw new Error('no record');
-    const before = await cluster.claim('truth', call.callId);
-    const { sequence } = await send(
-      make({ ...call, callId: call.callId, args: { identity: `forged ${name}` } }),
-      `forged-${name}`,
-    );
-    await gone(sequence);
-    expect(await cluster.claim('truth', call.callId)).toEqual(before);
-    expect(cluster.truth(`forged ${name}`)).toHaveLength(0);
+  ])('%s: a dead letter, no claim, nothing runs', async (name, make) => {
     const worker = await cluster.ensure('truth');
-    expect(worker.log.some((line) => line.includes('message.refused') && line.includes(`"sequence":${sequence}`))).toBe(
-      true,
-    );
+    const call = freshCall(`forged ${name}`);
+    const [before, text] = [await deadLetters(), make(call)];
+    const { sequence } = await send(text, `forged-${name}`);
+    await gone(sequence);
+    expect(await deadLetters()).toBe(before + 1);
+    expect(await cluster.claim('truth', call.callId)).toBeUndefined();
+    expect(await cluster.ledger.results.get('truth', 'acme', call.callId, 1)).toBeUndefined();
+    expect(cluster.truth(`forged ${name}`)).toHaveLength(0);
+    const refused = worker.log.filter((line) => line.includes('message.refused'));
+    expect(refused.some((line) => line.includes(`"sequence":${sequence}`))).toBe(true);
+  });
+
+  it('the same message as its router would send it runs: nothing but its fault kept the others from it', async () => {
+    await cluster.ensure('truth');
+    const [before, call] = [await deadLetters(), freshCall('not forged')];
+    const { sequence } = await send(honest().sign(WORK_TYPE, JSON.stringify(bodyOf(call))), 'not-forged');
+    await gone(sequence);
+    expect(await cluster.claim('truth', call.callId)).toMatchObject({ state: 'done', epoch: 1 });
+    expect(cluster.truth('not forged')).toHaveLength(1);
+    expect(await deadLetters()).toBe(before);
   });
 
   it('L1: the same signed message twice, to two workers at once: one claim, one effect', async () => {

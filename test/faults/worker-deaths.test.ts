@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { FabricClient } from '@toolfabric/client';
 import type { CallView } from '@toolfabric/contract';
 import { sha256Hex, uuidv7 } from '@toolfabric/kernel';
+import { lifeKey } from '@toolfabric/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster } from '../support/cluster.ts';
 
@@ -33,6 +34,9 @@ const callWithDyingWorker = async (
   await cluster.ensure(app);
   return calling;
 };
+
+const lifeOf = async (incarnation: string) =>
+  (await cluster.ledger.lives('truth').get(lifeKey('truth', incarnation)))?.value.state;
 
 const append = (identity: string) => ({ tool: 'truth.append', args: { identity } });
 const blind = (identity: string) => ({ tool: 'truth.append_blind', args: { identity } });
@@ -94,8 +98,19 @@ describe('RE-3: a worker that is killed', () => {
   });
 
   it('in a claimless read: another one reads', async () => {
+    const call = await callWithDyingWorker('truth', 'worker.reading:kill', { tool: 'truth.noop', args: {} });
+    expect(call).toMatchObject({ state: 'ok', result: { status: 'ok', sideEffect: 'none', attempt: 1 } });
+    const result = await cluster.ledger.results.get('truth', 'acme', call.callId, 1);
+    expect(await lifeOf(result?.by ?? '')).toBe('alive');
+  });
+
+  it('after a claimless read was published: nobody reads again', async () => {
     const call = await callWithDyingWorker('truth', 'worker.after-publish:kill', { tool: 'truth.noop', args: {} });
     expect(call).toMatchObject({ state: 'ok', result: { sideEffect: 'none' } });
+    const result = await cluster.ledger.results.get('truth', 'acme', call.callId, 1);
+    await expect.poll(() => lifeOf(result?.by ?? ''), { timeout: 10_000 }).toBe('dead');
+    await expect.poll(async () => (await client.getCall(call.callId)).state).toBe('ok');
+    expect((await cluster.call(call.callId))?.late).toBeUndefined();
   });
 
   it('three times while it holds the claim: dead letter, with no effect', async () => {

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FabricClient } from '@toolfabric/client';
-import type { CallView } from '@toolfabric/contract';
+import { ANSWERED, type CallRecord, type CallView } from '@toolfabric/contract';
 import { FabricError, uuidv7 } from '@toolfabric/kernel';
 import type { SpawnedService } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,6 +37,13 @@ interface Attempted {
   view?: CallView;
   refusal?: string;
 }
+
+/** A final state that was told once is recorded, with the same result; an `unknown` may have been found out since. */
+const isHeard = ({ state, result }: CallView, call: CallRecord): boolean => {
+  if (state === 'refused') return false;
+  const isLast = ANSWERED.has(state) && state !== 'unknown';
+  return !isLast || (state === call.state && isDeepStrictEqual(result, call.result));
+};
 
 /** One action until it is answered: the same key for every retry, however often the fabric is away. */
 const act = async (attempted: Attempted, until: number): Promise<void> => {
@@ -106,6 +114,8 @@ describe('RE-3: 64 callers for a minute while every service is killed at random'
       if (happened > 1) wrong.push(`L1: ${identity} happened ${happened} times`);
       if (call === undefined || ['accepted', 'queued', 'joined'].includes(call.state))
         wrong.push(`L2: ${identity} is ${state}`);
+      if (view && call && !isHeard(view, call))
+        wrong.push(`L2: the caller of ${identity} heard ${view.state}, and ${call.state} is recorded`);
       if (tool === 'truth.noop') continue;
       if (call?.state === 'ok' && happened !== 1) wrong.push(`L3: ${identity} is ok and happened ${happened} times`);
       if (call !== undefined && call.state !== 'ok' && call.state !== 'unknown' && happened > 0)

@@ -34,19 +34,27 @@ const receipt = (identity: string): Outcome => ({
 
 const answer = (summary: string): Outcome => ({ status: 'ok', summary, sideEffect: 'none', trust: 'trusted' });
 
+/** Identities of the lines that a waiting tool leaves: when it begins, and when it was told to stop. */
+export const WAITING = 'waiting';
+export const ABORTED = 'aborted';
+
+const note = (file: string, line: TruthLine): void => appendFileSync(file, `${JSON.stringify(line)}\n`);
+
 const append = async (file: string, ctx: ToolContext, { identity, delay_ms = 0 }: Write): Promise<Outcome> => {
   await ctx.beginEffect({ identity });
   await ctx.clock.sleep(delay_ms);
-  appendFileSync(file, `${JSON.stringify({ identity, callId: ctx.callId })}\n`);
+  note(file, { identity, callId: ctx.callId });
   ctx.faults.at('worker.after-write');
   return receipt(identity);
 };
 
-const wait = async (ctx: ToolContext, ms: number): Promise<Outcome> => {
+const wait = async (file: string, ctx: ToolContext, ms: number): Promise<Outcome> => {
+  if (ms > 0) note(file, { identity: WAITING, callId: ctx.callId });
   ctx.progress(`waiting ${ms} ms`);
   await ctx.clock.sleep(ms, ctx.signal);
-  if (ctx.signal.aborted) throw ctx.signal.reason;
-  return answer('waited');
+  if (!ctx.signal.aborted) return answer('waited');
+  note(file, { identity: ABORTED, callId: ctx.callId });
+  throw ctx.signal.reason;
 };
 
 export const truthTools = (file: string): AnyTool[] => {
@@ -68,7 +76,7 @@ export const truthTools = (file: string): AnyTool[] => {
         : {}),
     });
   const read = (handler: string) =>
-    defineTool({ handler, effect: 'none', args: Read, handle: (ctx, { delay_ms = 0 }) => wait(ctx, delay_ms) });
+    defineTool({ handler, effect: 'none', args: Read, handle: (ctx, { delay_ms = 0 }) => wait(file, ctx, delay_ms) });
   return [
     write('truth.append', 'workspace', true),
     write('truth.append_blind', 'workspace', false),
