@@ -1,8 +1,8 @@
 import type { CallRecord } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { errorOutcome, isAnswered } from '@toolfabric/ledger';
+import { isAnswered } from '@toolfabric/ledger';
 import { acceptCall } from './accept-call.ts';
-import { closeCall, endCall } from './close-call.ts';
+import { stopCall } from './cancel-call.ts';
 import { dispatchCall } from './dispatch.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 
@@ -16,12 +16,13 @@ const refusalOf = async (confirm: () => Promise<void>): Promise<FabricError | un
   }
 };
 
-/** Accepted, and then found not to be allowed any more: it ends before anything of it was taken or published. */
+/**
+ * Accepted, and then found not to be allowed any more. A retry or the sweep may have published it meanwhile, so it is
+ * taken away like any cancelled call: what has begun is asked to stop, and its end is told as it is (L3).
+ */
 const refuse = async (ctx: RouterContext, call: StoredCall, refusal: FabricError): Promise<StoredCall> => {
-  const outcome = errorOutcome(refusal.type, refusal.message);
-  const ended = await endCall(ctx, call, outcome, 0);
-  await closeCall(ctx, ended);
-  return ended;
+  ctx.log.info('call.withdrawn', { callId: call.value.callId, type: refusal.type });
+  return stopCall(ctx, call, 'cancelled');
 };
 
 /**

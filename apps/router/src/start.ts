@@ -5,6 +5,7 @@ import { createSigner, FabricError, type Logger, randomId, systemClock } from '@
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
+import { pruneOperations } from './prune-operations.ts';
 import { RecentCalls } from './recent-calls.ts';
 import { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
@@ -23,6 +24,8 @@ const SETTLING_AT_ONCE = 64;
 
 /** Tasks that this router remembers. */
 const KNOWN_TASKS = 5_000;
+/** Between two looks at old operations. */
+const PRUNE_EVERY_MS = 3_600_000;
 /** Requests of gateways that are handled at once. */
 const MOST_REQUESTS = 1_024;
 const BUSY = JSON.stringify({
@@ -97,6 +100,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       for (const shard of shards.held) await sweepShard(ctx, shard);
     }),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
+    loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
+      if (shards.held.includes(0)) await pruneOperations(ctx);
+    }),
     loop(log, 'fill', 5_000, stop.signal, async () => {
       services.fill.share = await bus.fill(config.kinds);
     }),

@@ -40,6 +40,11 @@ export class TaskCache {
     };
   }
 
+  /** After a task was ended by this router. */
+  forget(actor: Actor, taskId: string): void {
+    this.#known.delete(taskKey(actor.tenant, taskId));
+  }
+
   async #read(key: string, actor: Actor): Promise<TaskRecord> {
     const stored = await this.#store.get(key);
     this.#known.delete(key);

@@ -198,6 +198,7 @@ export const endTask = async (services: RouterServices, request: RpcRequest<'end
     throw new FabricError('task_ended', 'the task has ended with another outcome');
   }
   const { outcome } = request;
+  services.tasks.forget(request.actor, request.taskId);
   const ended = await changeTask(services, stored.value, {
     state: 'ended',
     outcome,

@@ -6,8 +6,10 @@ import {
   OpenEntry,
   OperationRecord,
   RegistryRecord,
+  RING_SLOTS,
   ShardLease,
   TaskRecord,
+  WEEK_MS,
 } from '@toolfabric/contract';
 import type { LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
 import type { z } from 'zod';
@@ -23,7 +25,9 @@ import {
   BUCKETS,
   bucketStream,
   CORE_API,
+  claimBucket,
   controlSubject,
+  ledgerBucket,
   lifeBucket,
   RPC_PREFIX,
   RPC_QUEUE,
@@ -66,8 +70,18 @@ const createFront = (link: BusLink): RouterFront => ({
 });
 
 const greatestFill = async (link: BusLink, kinds: readonly string[]): Promise<number> => {
-  const claims = kinds.flatMap((kind) => claimFamily(kind).all);
-  const buckets = [...ledgerFamily.all, ...claims, BUCKETS.open, BUCKETS.operations, BUCKETS.tasks, BUCKETS.approvals];
+  // New calls go into the slots of this week and soon of the next: a full old slot is no reason to refuse them.
+  const week = Math.floor(Date.now() / WEEK_MS);
+  const slots = [week % RING_SLOTS, (week + 1) % RING_SLOTS];
+  const claims = kinds.flatMap((kind) => slots.map((slot) => claimBucket(kind, slot)));
+  const buckets = [
+    ...slots.map(ledgerBucket),
+    ...claims,
+    BUCKETS.open,
+    BUCKETS.operations,
+    BUCKETS.tasks,
+    BUCKETS.approvals,
+  ];
   const shares = await Promise.all(
     buckets.map((bucket) => usedShare(link, streamInfoSubject(CORE_API, bucketStream(bucket)))),
   );

@@ -136,7 +136,7 @@ export const ERROR_TABLE = {
   overloaded: row(
     'runtime',
     true,
-    'The queue of this tenant or of the executor is full.',
+    'A queue, the ledger or a service has no room at the moment.',
     'Wait for `retryAfterMs`, then send the same request again.',
   ),
   no_executor: row(
