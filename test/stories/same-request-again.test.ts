@@ -97,6 +97,7 @@ describe('a task whose workspace', () => {
     const id = taskIdFor(ADA, task.requestKey, Date.now());
     const holder = await holdPreparation(id);
     const making = client.createTask(task, { timeoutMs: 40_000 });
+    making.catch(() => {});
     const first = prepareCallId(id, 1);
     await waitFor(async () => (await cluster.claim('cli', first))?.state === 'claimed', { what: 'the preparation' });
     const worker = await cluster.ensure('cli');
