@@ -20,7 +20,7 @@ const readOwnCall = async (services: RouterServices, actor: Actor, callId: strin
 export const getCall = async (services: RouterServices, actor: Actor, callId: string): Promise<CallView> => {
   const call = await readOwnCall(services, actor, callId);
   const claim = call.value.state === 'queued' ? await readClaim(services.ctx, call) : undefined;
-  return viewCall(call.value, services.ctx.clock.now(), claim);
+  return viewCall(call.value, claim);
 };
 
 export const cancelCall = async (services: RouterServices, actor: Actor, callId: string): Promise<CallView> => {

@@ -49,8 +49,8 @@ const removeOpen = async (ctx: RouterContext, call: CallRecord): Promise<void> =
 };
 
 /** Whether the router is still finding out about an unknown call; then its OPEN entry stays. */
-export const isReconciling = (call: CallRecord, now: number): boolean =>
-  call.state === 'unknown' && call.reconcile !== undefined && now <= (call.settledAt ?? now) + call.reconcile.windowMs;
+export const isReconciling = (call: CallRecord): boolean =>
+  call.state === 'unknown' && call.reconcile !== undefined && call.left !== true;
 
 /**
  * The closing order after the terminal state: operation, terminal event stored (L2), result acknowledged, OPEN entry
@@ -68,7 +68,7 @@ export const closeCall = async (
   ctx.faults.at('router.after-terminal-event');
   acknowledge();
   ctx.faults.at('router.after-result-ack');
-  if (!isReconciling(call, ctx.clock.now())) await removeOpen(ctx, call);
+  if (!isReconciling(call)) await removeOpen(ctx, call);
 };
 
 /** Reads once more before closing: the record may have moved on since. */

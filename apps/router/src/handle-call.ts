@@ -79,13 +79,13 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
     const { record, confirm } = await checkCall(services, request, callId);
     await askForApproval(services, record);
     const call = await startCall(ctx, record, confirm);
-    return viewCall(call.value, now);
+    return viewCall(call.value);
   } catch (thrown) {
     if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;
     const earlier =
       callId === '' || thrown.type === 'conflict' ? undefined : await readCall(ctx, request.actor.tenant, callId);
     if (!earlier || !isSameActor(earlier.value.actor, request.actor)) return refuse(services, request, callId, thrown);
-    if (isSameProposal(earlier.value, request)) return viewCall(earlier.value, now);
+    if (isSameProposal(earlier.value, request)) return viewCall(earlier.value);
     return refuse(
       services,
       request,

@@ -53,7 +53,8 @@ const settleFound = async (ctx: RouterContext, call: StoredCall, receipt: Outcom
  * time to run again the call stays unknown.
  */
 const settleAbsent = async (ctx: RouterContext, call: StoredCall, because: 'fence' | 'dedupe'): Promise<StoredCall> => {
-  const { deadline, epoch } = call.value;
+  const { deadline, epoch, left } = call.value;
+  if (left) return call;
   if (ctx.clock.now() > deadline || epoch >= MAX_EPOCH)
     return because === 'fence' ? settleFound(ctx, call, errorOutcome('not_applied')) : call;
   const change = await changeClaim(ctx, call, (claim) =>

@@ -26,7 +26,9 @@ const needRight = (rights: readonly string[]): void => {
 /** Characters of one page of a listing. */
 const PAGE_CHARACTERS = 40_000;
 
-const isBefore = (a: ToolSummary, b: ToolSummary): number =>
+type Place = Pick<ToolSummary, 'name' | 'version'>;
+
+const isBefore = (a: Place, b: Place): number =>
   a.name === b.name ? compareVersions(a.version, b.version) : a.name < b.name ? -1 : 1;
 
 /** As many as fit a page, at least one; `next` is the last of them when more follow. */
@@ -57,8 +59,10 @@ export const listTools = (
     .filter((record) => allStates || isCurrent(record))
     .map(summaryOf)
     .sort(isBefore);
-  const from = after === undefined ? 0 : tools.findIndex(({ name, version }) => `${name}@${version}` === after) + 1;
-  return { ...pageOf(tools.slice(from)), catalogueDigest: registry.catalogueDigest };
+  // By order and not by equality: what the last page ended with may be gone by now.
+  const [name = '', version = '0.0.0'] = (after ?? '').split('@');
+  const rest = after === undefined ? tools : tools.filter((tool) => isBefore({ name, version }, tool) < 0);
+  return { ...pageOf(rest), catalogueDigest: registry.catalogueDigest };
 };
 
 export const describeTool = (services: RouterServices, actor: Actor, tool: string): RpcReply<'describeTool'> => {

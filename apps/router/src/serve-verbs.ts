@@ -1,5 +1,5 @@
 import { RPC, type RpcVerb } from '@toolfabric/contract';
-import { FabricError, toFabricError } from '@toolfabric/kernel';
+import { depthOf, FabricError, toFabricError } from '@toolfabric/kernel';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { cancelCall, getCall } from './call-verbs.ts';
@@ -24,10 +24,16 @@ const HANDLERS: Handlers = {
   moveTool: (services, { actor, rights, to, ...tool }) => moveTool(services, actor, rights, tool, to),
 };
 
+/** Levels of a request: those of arguments or of a contract, and some for what is around them. */
+const MAX_REQUEST_DEPTH = 64;
+
 const isVerb = (verb: string): verb is RpcVerb => Object.hasOwn(RPC, verb);
 
 const parse = <V extends RpcVerb>(verb: V, body: string): Request<V> => {
-  const parsed = RPC[verb].request.safeParse(JSON.parse(body));
+  const value: unknown = JSON.parse(body);
+  if (depthOf(value, MAX_REQUEST_DEPTH) > MAX_REQUEST_DEPTH)
+    throw new FabricError('too_deep', `the request is nested more than ${MAX_REQUEST_DEPTH} levels deep`);
+  const parsed = RPC[verb].request.safeParse(value);
   if (parsed.success) return parsed.data as Request<V>;
   const fields = parsed.error.issues
     .slice(0, 20)

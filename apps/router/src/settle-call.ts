@@ -69,6 +69,8 @@ const settleResult = async (ctx: RouterContext, delivery: Delivery, result: Resu
   }
   const after = await settle(ctx, call, result);
   if (after === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
+  // Late evidence of a call that still goes on is noted: there is nothing to close, and nothing to wait for.
+  if (!isAnswered(after.value.state)) return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());
 };
 

@@ -5,6 +5,7 @@ import { acceptCall } from './accept-call.ts';
 import { stopCall } from './cancel-call.ts';
 import { dispatchCall } from './dispatch.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+import { isWithdrawn } from './withdrawn.ts';
 
 const refusalOf = async (confirm: () => Promise<void>): Promise<FabricError | undefined> => {
   try {
@@ -20,8 +21,8 @@ const refusalOf = async (confirm: () => Promise<void>): Promise<FabricError | un
  * Accepted, and then found not to be allowed any more. A retry or the sweep may have published it meanwhile, so it is
  * taken away like any cancelled call: what has begun is asked to stop, and its end is told as it is (L3).
  */
-const refuse = async (ctx: RouterContext, call: StoredCall, refusal: FabricError): Promise<StoredCall> => {
-  ctx.log.info('call.withdrawn', { callId: call.value.callId, type: refusal.type });
+const refuse = async (ctx: RouterContext, call: StoredCall): Promise<StoredCall> => {
+  ctx.log.info('call.withdrawn', { callId: call.value.callId });
   return stopCall(ctx, call, 'cancelled');
 };
 
@@ -40,6 +41,6 @@ export const startCall = async (
   // An earlier try may have died before it published; one that did not is found by its message id.
   if (!isNew && state === 'joined') return call;
   const refusal = isNew ? await refusalOf(confirm) : undefined;
-  if (refusal) return refuse(ctx, call, refusal);
+  if (refusal || (!isNew && (await isWithdrawn(ctx, call.value)))) return refuse(ctx, call);
   return dispatchCall(ctx, call);
 };

@@ -54,7 +54,7 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
     signer: createSigner(config.signing.kid, config.signing.privateKey),
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
-    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call, clock.now()) }),
+    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
   };
   const registry = new Registry(bus.registry, clock, log);

@@ -26,6 +26,7 @@ import { dispatchCall, publishWork } from './dispatch.ts';
 import { askProbe, requeue } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { settleStored } from './settle-call.ts';
+import { isWithdrawn } from './withdrawn.ts';
 
 type Opened = Versioned<OpenEntry>;
 
@@ -57,6 +58,8 @@ const publish = async (
   claim: Claim | undefined,
 ): Promise<void> => {
   if (claim !== undefined && claim.epoch > call.value.epoch) return void (await requeue(ctx, call, claim.epoch));
+  const isFirst = claim === undefined && entry.value.sent === undefined;
+  if (isFirst && (await isWithdrawn(ctx, call.value))) return void (await stopCall(ctx, call, 'cancelled'));
   const known = ctx.recent.get(call.value.callId)?.sent;
   const sent = known?.epoch === call.value.epoch ? known : await publishWork(ctx, call);
   if (!sent) return;
@@ -130,6 +133,13 @@ const abandon = async (ctx: RouterContext, entry: Opened): Promise<void> => {
   if (change.done) await closeCall(ctx, change);
 };
 
+/** When the call has moved on in between, it is not left: the next sweep looks again. */
+const leaveToPerson = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
+  if (call.value.reconcile === undefined || call.value.left) return closeCall(ctx, call);
+  const left = await changeCall(ctx, call, { type: 'leave' });
+  if (left.done) await closeCall(ctx, left);
+};
+
 const carryOut = async (
   ctx: RouterContext,
   action: SweepAction,
@@ -139,8 +149,9 @@ const carryOut = async (
 ): Promise<void> => {
   switch (action) {
     case 'close':
-    case 'leave_to_person':
       return closeCall(ctx, call);
+    case 'leave_to_person':
+      return leaveToPerson(ctx, call);
     case 'resume':
       return void (await dispatchCall(ctx, call));
     case 'check_approval':

@@ -1,5 +1,6 @@
-import type { Actor, TaskRecord } from '@toolfabric/contract';
+import { type Actor, TaskId, type TaskRecord } from '@toolfabric/contract';
 import { checkTaskScope } from '@toolfabric/governance';
+import { FabricError } from '@toolfabric/kernel';
 import { taskKey } from '@toolfabric/ledger';
 import type { Store } from '@toolfabric/ports';
 
@@ -25,6 +26,7 @@ export class TaskCache {
 
   /** Throws `not_found`, `task_ended` or `unavailable` as `checkTaskScope` does. */
   async open(actor: Actor, taskId: string): Promise<KnownTask> {
+    if (!TaskId.safeParse(taskId).success) throw new FabricError('not_found', 'there is no such task');
     const key = taskKey(actor.tenant, taskId);
     const known = this.#known.get(key);
     if (known === undefined) return { task: await this.#read(key, actor), confirm: async () => {} };

@@ -178,7 +178,10 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
     task.title !== wanted.title || digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null);
   if (isOther) throw new FabricError('conflict', 'this request key was used before, for another task');
   if (task.failure) throw FabricError.fromToolError(task.failure);
-  if (task.state !== 'preparing') return task;
+  if (task.state !== 'preparing') {
+    if (task.state === 'open') emitTask(services, task, 'task.created');
+    return task;
+  }
   const failure = await prepareOnce(services, task);
   if (failure) {
     // What cannot become a workspace ends the task, and every retry hears why.
@@ -204,6 +207,8 @@ export const endTask = async (services: RouterServices, request: RpcRequest<'end
     outcome,
     endedAt: services.ctx.clock.now(),
   });
+  // Somebody else ended it first, and otherwise.
+  if (ended.outcome !== outcome) throw new FabricError('task_ended', 'the task has ended with another outcome');
   emitTask(services, ended, 'task.ended');
   return ended;
 };

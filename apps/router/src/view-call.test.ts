@@ -28,13 +28,13 @@ describe('the view of a call', () => {
     ['accepted', 'claimed', 'accepted'],
     ['ok', 'started', 'ok'],
   ] as const)('that is %s, with a claim that is %s: %s', (state, claimState, visible) => {
-    const view = viewCall(sampleCall({ state }), NOW, claimState && claim(claimState));
+    const view = viewCall(sampleCall({ state }), claimState && claim(claimState));
     expect(view.state).toBe(visible);
     expect(CallView.safeParse(view).success).toBe(true);
   });
 
   it('RS-4: shows nothing of its arguments, its claim or the inside of the fabric', () => {
-    const text = JSON.stringify(viewCall(sampleCall(), NOW, claim('started')));
+    const text = JSON.stringify(viewCall(sampleCall(), claim('started')));
     expect(JSON.parse(text)).toEqual({
       callId: sampleCall().callId,
       state: 'running',
@@ -45,13 +45,13 @@ describe('the view of a call', () => {
   });
 
   it('that waits for a person says so in a result, and has not ended', () => {
-    const view = viewCall(sampleCall({ state: 'awaiting_approval' }), NOW);
+    const view = viewCall(sampleCall({ state: 'awaiting_approval' }));
     expect(view).toMatchObject({ result: { status: 'needs_approval', sideEffect: 'none', attempt: 0 } });
     expect(view).not.toHaveProperty('settledAt');
   });
 
   it('that ended carries its result and when', () => {
-    const view = viewCall(sampleCall({ state: 'cancelled', settledAt: 9_000, result }), NOW);
+    const view = viewCall(sampleCall({ state: 'cancelled', settledAt: 9_000, result }));
     expect(view).toMatchObject({ state: 'cancelled', settledAt: 9_000, result });
     expect(view).not.toHaveProperty('reconciling');
   });
@@ -65,10 +65,10 @@ describe('the view of a call', () => {
 
   it.each([
     ['within the window of its probe', { ...unknown, reconcile }, true],
-    ['after the window', { ...unknown, reconcile: { ...reconcile, windowMs: 999 } }, undefined],
+    ['left to a person', { ...unknown, reconcile, left: true }, undefined],
     ['without a probe', unknown, undefined],
   ])('RE-2: that is unknown, %s: reconciling %s', (_name, call, reconciling) => {
-    expect(viewCall(call, NOW).reconciling).toBe(reconciling);
+    expect(viewCall(call).reconciling).toBe(reconciling);
   });
 });
 

@@ -17,7 +17,7 @@ const askingResult = (call: CallRecord): ToolResult => ({
 });
 
 /** What everybody outside sees. `running` is derived from the claim, never stored. */
-export const viewCall = (call: CallRecord, now: number, claim?: Claim): CallView => {
+export const viewCall = (call: CallRecord, claim?: Claim): CallView => {
   const result = call.state === 'awaiting_approval' ? askingResult(call) : call.result;
   return {
     callId: call.callId,
@@ -26,7 +26,7 @@ export const viewCall = (call: CallRecord, now: number, claim?: Claim): CallView
     tool: { name: call.tool.name, version: call.tool.version },
     createdAt: call.createdAt,
     ...(call.settledAt === undefined ? {} : { settledAt: call.settledAt }),
-    ...(isReconciling(call, now) ? { reconciling: true } : {}),
+    ...(isReconciling(call) ? { reconciling: true } : {}),
     ...(result === undefined ? {} : { result }),
   };
 };

@@ -50,6 +50,8 @@ export const CallRecord = z.strictObject({
   result: ToolResult.optional(),
   /** While `unknown`: how often the probe was asked, and when it is next. */
   probe: z.strictObject({ asked: z.int(), nextAt: z.int() }).optional(),
+  /** Unknown, and the window of its probe is over: a person must say; nothing is run again. */
+  left: z.boolean().optional(),
   /** Results that came when nothing could be changed any more. */
   late: z
     .array(z.strictObject({ epoch: z.int(), status: z.string() }))

@@ -30,7 +30,9 @@ export class FabricError extends Error {
       message: this.message.slice(0, 4096),
       retryable,
       hint: (this.details.hint ?? hint).slice(0, 1024),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.max(0, Math.ceil(retryAfterMs)) }),
+      ...(retryAfterMs === undefined || !Number.isFinite(retryAfterMs)
+        ? {}
+        : { retryAfterMs: Math.max(0, Math.ceil(retryAfterMs)) }),
       ...(fields === undefined ? {} : { fields: fields.slice(0, 50) }),
     };
   }

@@ -49,7 +49,7 @@ export const PACES = {
     ackWaitMs: 2_000,
     heartbeatMs: 500,
     lifeBeatMs: 300,
-    deadAfterMs: 1_800,
+    deadAfterMs: 2_500,
     sweepEveryMs: 250,
     openGraceMs: 1_000,
     leaseBeatMs: 300,

@@ -22,6 +22,8 @@ export type CallEvent =
   | { readonly type: 'requeue'; readonly epoch: number }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
   | { readonly type: 'probed'; readonly asked: number; readonly nextAt: number }
+  /** The window of the probe is over. Stored before the OPEN entry goes, so that nothing is run again out of sight. */
+  | { readonly type: 'leave' }
   | { readonly type: 'late'; readonly epoch: number; readonly status: string };
 
 /** The answer of a person or of the policy after acceptance; never that of a worker. */
@@ -79,7 +81,7 @@ const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): Call
 };
 
 const requeue = (call: CallRecord, epoch: number): CallRecord | undefined => {
-  if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch) return undefined;
+  if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch || call.left) return undefined;
   const { result, settledAt, probe, ...rest } = call;
   // The count of probes goes on over the epochs: an answer to an old question must never fit a new one.
   const asked = probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } };
@@ -103,6 +105,8 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
       return end(call, event);
     case 'probed':
       return call.state === 'unknown' ? { ...call, probe: { asked: event.asked, nextAt: event.nextAt } } : undefined;
+    case 'leave':
+      return call.state === 'unknown' && !call.left ? { ...call, left: true } : undefined;
     case 'late':
       return { ...call, late: [...(call.late ?? []), { epoch: event.epoch, status: event.status }].slice(-8) };
   }

@@ -40,9 +40,9 @@ export interface SweepFacts {
 }
 
 const planUnknown = ({ claim, now }: SweepFacts, call: CallRecord): SweepAction => {
-  if (claim?.state === 'released') return 'publish';
   if (claim?.state === 'done' && claim.outcome?.status !== 'unknown') return 'settle';
-  if (call.reconcile === undefined) return 'leave_to_person';
+  if (call.reconcile === undefined || call.left) return 'leave_to_person';
+  if (claim?.state === 'released') return 'publish';
   if (now > (call.settledAt ?? now) + call.reconcile.windowMs) return 'leave_to_person';
   return call.probe === undefined || now >= call.probe.nextAt ? 'probe' : 'wait';
 };

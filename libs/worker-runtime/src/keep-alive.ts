@@ -22,29 +22,42 @@ export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<L
   const { clock, pace, incarnation } = ctx;
   const key = lifeKey(ctx.kind, incarnation);
   const ended = new AbortController();
+  let lit = false;
+  /** A sign that is gone was removed as that of a dead worker: it must not be lit again. */
+  const isOver = (life: LifeSign | undefined) => (life === undefined ? lit : life.state === 'dead');
   const renew = (state: LifeSign['state'], patienceMs: number) =>
     changeRecord(
       ctx.ports.lives,
       key,
-      (life) => (life?.state === 'dead' ? undefined : { ...facts, incarnation, state, beat: (life?.beat ?? 0) + 1 }),
+      (life) => (isOver(life) ? undefined : { ...facts, incarnation, state, beat: (life?.beat ?? 0) + 1 }),
       { clock, patienceMs },
     );
   const first = await renew('alive', pace.deadAfterMs);
   if (!first.done) throw new Error('this incarnation was declared dead before it began');
+  lit = true;
 
+  /** A store may take longer to say that it does not answer than this process may live without an answer. */
+  const renewWithin = async (ms: number): Promise<'renewed' | 'dead' | 'unheard'> => {
+    const answered = new AbortController();
+    const renewing = renew('alive', pace.lifeBeatMs)
+      .then(({ done }) => (done ? ('renewed' as const) : ('dead' as const)))
+      .catch((thrown: unknown) => {
+        if (thrown instanceof StoreUnavailable) return 'unheard' as const;
+        throw thrown;
+      });
+    const tooLate = clock.sleep(Math.max(0, ms), answered.signal).then(() => 'unheard' as const);
+    return Promise.race([renewing, tooLate]).finally(() => answered.abort());
+  };
   const beat = async (): Promise<string> => {
     let renewedAt = clock.monotonic();
     while (!ended.signal.aborted) {
       await clock.sleep(pace.lifeBeatMs, ended.signal);
       if (ended.signal.aborted) break;
-      try {
-        if (!(await renew('alive', pace.lifeBeatMs)).done) return 'declared dead';
-        renewedAt = clock.monotonic();
-      } catch (thrown) {
-        if (!(thrown instanceof StoreUnavailable)) throw thrown;
-        ctx.log.warn('life.not_renewed');
-      }
-      if (clock.monotonic() - renewedAt > pace.deadAfterMs) return 'could not renew the life sign';
+      const heard = await renewWithin(renewedAt + pace.deadAfterMs - clock.monotonic());
+      if (heard === 'dead') return 'declared dead';
+      if (heard === 'renewed') renewedAt = clock.monotonic();
+      else ctx.log.warn('life.not_renewed');
+      if (clock.monotonic() - renewedAt >= pace.deadAfterMs) return 'could not renew the life sign';
     }
     return new Promise(() => {});
   };

@@ -176,7 +176,7 @@ describe('what a tool says that is too large for a message', () => {
     expect(await run(tool)).toMatchObject({ status: 'error', sideEffect: 'none', error: { type: 'stale_version' } });
   });
 
-  it.fails.each<[string, FabricErrorDetails]>([
+  it.each<[string, FabricErrorDetails]>([
     ['with fields', { fields: Array(50).fill({ field: '/a', expected: large }) }],
     ['with a time that is no number', { retryAfterMs: Number.NaN }],
   ])('RS-2: an error that is thrown keeps its type: %s', async (_name, details) => {

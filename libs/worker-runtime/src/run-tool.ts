@@ -91,7 +91,7 @@ const endOfThrown = (ctx: WorkerContext, body: WorkBody, thrown: unknown, began:
   ctx.log.warn('tool.failed', { callId: body.callId, handler: body.handler, type: error.type });
   return began
     ? unknownOutcome(`The action began, and then it ended with: ${error.message}`.slice(0, 4096))
-    : errorOf(error);
+    : boundOutcome(errorOf(error), budgetOf(body));
 };
 
 /**
