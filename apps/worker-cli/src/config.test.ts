@@ -30,6 +30,8 @@ describe('configuration of the cli worker', () => {
       pace: PACES.production,
       stateDir: '/var/lib/toolfabric',
       workspaceRoots: [],
+      protectedDirs: [],
+      cloneSources: [],
       allowRootOwned: false,
       workspaceUsers: { first: 40_000, count: 20_000 },
     });
@@ -42,10 +44,19 @@ describe('configuration of the cli worker', () => {
     ]);
   });
 
+  it('takes protected directories and sources inside them, as path lists', () => {
+    const lists = { TOOLFABRIC_PROTECTED_DIRS: '/srv/a:/srv/b', TOOLFABRIC_CLONE_SOURCES: '/srv/a/sample' };
+    const read = readConfig({ ...env, ...lists });
+    expect(read.protectedDirs).toEqual(['/srv/a', '/srv/b']);
+    expect(read.cloneSources).toEqual(['/srv/a/sample']);
+  });
+
   it.each([
     ['TOOLFABRIC_NATS_URL', undefined],
     ['TOOLFABRIC_STATE_DIR', 'relative/dir'],
     ['TOOLFABRIC_WORKSPACE_ROOTS', '/srv/a:b'],
+    ['TOOLFABRIC_PROTECTED_DIRS', 'state'],
+    ['TOOLFABRIC_CLONE_SOURCES', 'state/sample'],
     ['TOOLFABRIC_WORKSPACE_UID_FIRST', '0'],
     ['TOOLFABRIC_SLOTS', '0'],
     ['TOOLFABRIC_KIND', 'a.b'],

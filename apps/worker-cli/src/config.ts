@@ -20,6 +20,10 @@ export interface WorkerCliConfig {
   readonly stateDir: string;
   /** Absolute directories; a task may use or clone what lies at or below one of them. */
   readonly workspaceRoots: readonly string[];
+  /** Absolute directories: no workspace and no source of a clone lies in, at or above one. The state always is one. */
+  readonly protectedDirs: readonly string[];
+  /** Absolute directories inside protected ones that may be cloned nevertheless: they alone. */
+  readonly cloneSources: readonly string[];
   /** A person said at set-up that directories of root may be used. */
   readonly allowRootOwned: boolean;
   /** User ids that belong to nobody else on this machine, for a root worker. */
@@ -56,6 +60,10 @@ const Environment = z.object({
   TOOLFABRIC_STATE_DIR: Directory,
   /** Separated as in `PATH`. */
   TOOLFABRIC_WORKSPACE_ROOTS: Directories.default([]),
+  /** Separated as in `PATH`. */
+  TOOLFABRIC_PROTECTED_DIRS: Directories.default([]),
+  /** Separated as in `PATH`. */
+  TOOLFABRIC_CLONE_SOURCES: Directories.default([]),
   TOOLFABRIC_ALLOW_ROOT_OWNED: Flag,
   TOOLFABRIC_WORKSPACE_UID_FIRST: Whole(1_000, 2_147_483_647).default(40_000),
   TOOLFABRIC_WORKSPACE_UID_COUNT: Whole(1, 1_000_000).default(20_000),
@@ -88,6 +96,8 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     slots: values.TOOLFABRIC_SLOTS,
     stateDir: values.TOOLFABRIC_STATE_DIR,
     workspaceRoots: values.TOOLFABRIC_WORKSPACE_ROOTS,
+    protectedDirs: values.TOOLFABRIC_PROTECTED_DIRS,
+    cloneSources: values.TOOLFABRIC_CLONE_SOURCES,
     allowRootOwned: values.TOOLFABRIC_ALLOW_ROOT_OWNED === '1',
     workspaceUsers: { first: values.TOOLFABRIC_WORKSPACE_UID_FIRST, count: values.TOOLFABRIC_WORKSPACE_UID_COUNT },
     lockWaitMs: values.TOOLFABRIC_LOCK_WAIT_MS,

@@ -22,6 +22,8 @@ export const composeTools = async (config: WorkerCliConfig): Promise<ComposedToo
     {
       layout: layoutOf(config.stateDir),
       roots: config.workspaceRoots,
+      protectedDirs: config.protectedDirs,
+      cloneSources: config.cloneSources,
       allowRootOwned: config.allowRootOwned,
       users: config.workspaceUsers,
       worker: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },

@@ -1,6 +1,7 @@
 import { delimiter } from 'node:path';
-import type { Logger, PaceName } from '@toolfabric/kernel';
+import { FabricError, type Logger, type PaceName } from '@toolfabric/kernel';
 import type { RunningService, Starter } from '@toolfabric/service-host';
+import { sampleFolder } from '../story/sample-repository.ts';
 import { seedFileOf } from './bus-keys.ts';
 import { SIGNING_KID } from './signing-keys.ts';
 import type { StateFiles } from './state-dir.ts';
@@ -34,6 +35,26 @@ const environmentOf = (options: ServiceOptions, user: string, own: Environment):
   ...own,
 });
 
+/** A list as in `PATH`. Throws for a folder that would be read as two. */
+const pathList = (folders: readonly string[]): string => {
+  const split = folders.find((folder) => folder.includes(delimiter));
+  if (split === undefined) return folders.join(delimiter);
+  throw new FabricError('invalid_arguments', `the folder ${JSON.stringify(split)} has a "${delimiter}" in its path`, {
+    hint: `Give a folder without "${delimiter}" in its path with --state and --root.`,
+  });
+};
+
+/** No task sees the state folder, wherever it lies; of it, only the sample of the story can be cloned. */
+export const foldersOf = ({ files, roots }: Pick<ServiceOptions, 'files' | 'roots'>): Environment => {
+  const sample = sampleFolder(files.root);
+  return {
+    TOOLFABRIC_STATE_DIR: files.workspaces,
+    TOOLFABRIC_WORKSPACE_ROOTS: pathList(roots),
+    TOOLFABRIC_PROTECTED_DIRS: pathList([files.root]),
+    TOOLFABRIC_CLONE_SOURCES: roots.includes(sample) ? sample : '',
+  };
+};
+
 /** The services in the order in which they start: the router's first look finds the worker, the gateway finds the router. */
 export const serviceStarters = (options: ServiceOptions): readonly Starter[] => [
   async () => {
@@ -42,8 +63,7 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
       import('@toolfabric/worker-cli/start'),
     ]);
     const own = {
-      TOOLFABRIC_STATE_DIR: options.files.workspaces,
-      TOOLFABRIC_WORKSPACE_ROOTS: options.roots.join(delimiter),
+      ...foldersOf(options),
       TOOLFABRIC_ALLOW_ROOT_OWNED: options.allowRootOwned ? '1' : '0',
     };
     return start(readConfig(environmentOf(options, 'worker-cli', own)), options.loggerFor('worker-cli'));

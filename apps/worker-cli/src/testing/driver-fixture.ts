@@ -42,6 +42,8 @@ export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture
   const settings: WorkspaceSettings = {
     layout: layoutOf(join(base, 'state')),
     roots: [root],
+    protectedDirs: [],
+    cloneSources: [],
     allowRootOwned: options.allowRootOwned ?? false,
     users: { first: 40_000, count: 20_000 },
     worker: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },

@@ -3,12 +3,15 @@ import { FabricError } from '@toolfabric/kernel';
 import type { Programs } from '../process/find-program.ts';
 import type { ProcessEnd, User } from '../process/run-process.ts';
 import { needProgram, runInSandbox, type SandboxRequest } from '../sandbox/run-in-sandbox.ts';
+import { isStill } from './open-root.ts';
 import { showPath } from './path-parts.ts';
 
 export interface CloneRequest {
   readonly programs: Programs;
   /** Real path of the repository on the host. */
   readonly source: string;
+  /** Of the directory that was checked; a clone of another one is thrown away. */
+  readonly identity: string;
   /** Empty directory that belongs to `user`. */
   readonly target: string;
   readonly user: User | undefined;
@@ -60,6 +63,11 @@ const checkEnd = (end: ProcessEnd, source: string): void => {
   });
 };
 
+const checkStill = async ({ source, identity }: CloneRequest): Promise<void> => {
+  if (await isStill(source, identity)) return;
+  throw new FabricError('workspace_refused', `${showPath(source)} was exchanged while it was cloned`);
+};
+
 const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
 
 /**
@@ -69,7 +77,9 @@ const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1)?.s
  */
 export const cloneRepository = async (request: CloneRequest): Promise<void> => {
   const clone = ['clone', '--quiet', '--no-local', '--no-hardlinks', '--template=', '--', '/source', '/clone'];
+  await checkStill(request);
   checkEnd(await runInSandbox(request.programs, requestFor(request, clone, true)), request.source);
+  await checkStill(request);
   const origin = ['config', 'remote.origin.url', request.source];
   checkEnd(await runInSandbox(request.programs, requestFor(request, origin, false)), request.source);
 };

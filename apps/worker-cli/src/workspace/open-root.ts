@@ -26,3 +26,13 @@ export const identityOf = async (handle: FileHandle): Promise<string> => {
   const { dev, ino } = await handle.stat({ bigint: true });
   return `${dev}:${ino}`;
 };
+
+/** Of what stands there now; a link in its last part is not followed. */
+export const identityAt = async (path: string): Promise<string> => {
+  await using handle = await openDirectory(path);
+  return await identityOf(handle);
+};
+
+/** Whether the directory that stands there now is the one of that identity. */
+export const isStill = async (path: string, identity: string): Promise<boolean> =>
+  (await identityAt(path).catch(() => undefined)) === identity;

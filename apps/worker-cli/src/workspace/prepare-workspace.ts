@@ -5,8 +5,9 @@ import { canonicalJson, FabricError, shortHash } from '@toolfabric/kernel';
 import type { User } from '../process/run-process.ts';
 import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { cloneRepository } from './clone-repository.ts';
-import { checkDirectory, usersOfDirectory } from './existing-directory.ts';
-import { identityOf, openDirectory } from './open-root.ts';
+import { usersOfDirectory } from './existing-directory.ts';
+import { type DirectoryRules, openAllowed } from './open-allowed.ts';
+import { identityAt, identityOf } from './open-root.ts';
 import { lockWorkspace } from './workspace-lock.ts';
 import { isWorkspaceId, readRecord, type WorkspaceRecord, writeRecord } from './workspace-record.ts';
 import type { WorkspaceSettings } from './workspace-settings.ts';
@@ -17,15 +18,19 @@ export interface PrepareLimits {
   readonly signal: AbortSignal;
 }
 
-const identityAt = async (path: string): Promise<string> => {
-  await using handle = await openDirectory(path);
-  return await identityOf(handle);
-};
+/** An existing directory has no exceptions: only a clone may take what lies inside a protected one. */
+const rulesFor = (settings: WorkspaceSettings, cloneSources: readonly string[]): DirectoryRules => ({
+  roots: settings.roots,
+  protectedDirs: [settings.layout.state, ...settings.protectedDirs],
+  cloneSources,
+});
 
 const useDirectory = async (settings: WorkspaceSettings, ref: WorkspaceRef, path: string): Promise<WorkspaceRecord> => {
-  const root = await checkDirectory(path, { roots: settings.roots, state: settings.layout.state });
-  const { owner, child } = await usersOfDirectory(root, settings);
-  const identity = await identityAt(root);
+  const directory = await openAllowed(path, rulesFor(settings, []));
+  await using handle = directory.handle;
+  const { owner, child } = await usersOfDirectory(directory, settings);
+  const identity = await identityOf(handle);
+  const root = directory.path;
   return { ...ref, root, identity, owner, ...(child && { child }), lock: `directory-${shortHash(root)}` };
 };
 
@@ -53,7 +58,10 @@ const makeDirectory = async (
     await mkdir(aside, { mode: 0o700 });
     await chmod(aside, 0o700);
     if (user) await chown(aside, user.uid, user.gid);
-    await fill(aside, user);
+    await fill(aside, user).catch(async (thrown: unknown) => {
+      await rm(aside, { recursive: true, force: true });
+      throw thrown;
+    });
     await rename(aside, root);
   }
   const owner = user ?? settings.worker;
@@ -74,9 +82,13 @@ const make = async (
 ): Promise<WorkspaceRecord> => {
   if (ref.source.type === 'existing') return useDirectory(settings, ref, ref.source.path);
   if (ref.source.type === 'empty') return makeDirectory(settings, ref, async () => {});
-  const source = await checkDirectory(ref.source.path, { roots: settings.roots, state: settings.layout.state });
+  const { handle, path: source } = await openAllowed(ref.source.path, rulesFor(settings, settings.cloneSources));
+  await using held = handle;
+  const identity = await identityOf(held);
   const { programs } = settings;
-  return makeDirectory(settings, ref, (target, user) => cloneRepository({ programs, source, target, user, ...limits }));
+  return await makeDirectory(settings, ref, (target, user) =>
+    cloneRepository({ programs, source, identity, target, user, ...limits }),
+  );
 };
 
 /** Milliseconds to wait for another delivery that prepares the same workspace. */

@@ -7,6 +7,10 @@ import type { UserRange } from './workspace-users.ts';
 export interface WorkspaceSettings {
   readonly layout: Layout;
   readonly roots: readonly string[];
+  /** What no task may see, beside the state of this worker. */
+  readonly protectedDirs: readonly string[];
+  /** Directories inside protected ones that may be cloned nevertheless. */
+  readonly cloneSources: readonly string[];
   readonly allowRootOwned: boolean;
   /** User ids for clones and empty workspaces. */
   readonly users: UserRange;

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { sampleFolder } from '../story/sample-repository.ts';
+import { foldersOf } from './services.ts';
+import { stateFiles } from './state-dir.ts';
+
+const files = stateFiles('/home/me/dev/x/.toolfabric');
+
+describe('the folders that the worker is told', () => {
+  it('CL-6: the whole state folder is protected, and nothing in it can be cloned', () => {
+    expect(foldersOf({ files, roots: ['/home/me/dev', '/srv'] })).toEqual({
+      TOOLFABRIC_STATE_DIR: '/home/me/dev/x/.toolfabric/workspaces',
+      TOOLFABRIC_WORKSPACE_ROOTS: '/home/me/dev:/srv',
+      TOOLFABRIC_PROTECTED_DIRS: '/home/me/dev/x/.toolfabric',
+      TOOLFABRIC_CLONE_SOURCES: '',
+    });
+  });
+
+  it('the story can clone its sample', () => {
+    const sample = sampleFolder(files.root);
+    expect(foldersOf({ files, roots: [sample] })).toMatchObject({
+      TOOLFABRIC_PROTECTED_DIRS: files.root,
+      TOOLFABRIC_CLONE_SOURCES: sample,
+    });
+  });
+
+  it('refuses a folder that would be read as two', () => {
+    expect(() => foldersOf({ files: stateFiles('/a:/b'), roots: [] })).toThrow('"/a:/b"');
+    expect(() => foldersOf({ files, roots: ['/a:/b'] })).toThrow('"/a:/b"');
+  });
+});
