@@ -1,4 +1,5 @@
 import type { ResultMessage } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
 import { errorOutcome, isAnswered, moveClaim } from '@toolfabric/ledger';
 import { callEvent } from './call-events.ts';
 import { changeClaim } from './claims.ts';
@@ -12,8 +13,16 @@ type Reason = 'cancelled' | 'expired' | 'dead_letter';
 const endClaimless = async (ctx: RouterContext, call: StoredCall, reason: Reason): Promise<StoredCall> => {
   const { callId, actor, epoch, kind } = call.value;
   const message: ResultMessage = { callId, tenant: actor.tenant, epoch, outcome: errorOutcome(reason), by: 'router' };
-  await ctx.ports.results.createOnce(kind, message);
-  return settleStored(ctx, call);
+  try {
+    await ctx.ports.results.createOnce(kind, message);
+    return await settleStored(ctx, call);
+  } catch (thrown) {
+    if (!(thrown instanceof FabricError)) throw thrown;
+    // What stands there is no result, and nothing else ever will: the call ends without it.
+    const ended = await endCall(ctx, call, errorOutcome('malformed_message'), 0);
+    await closeCall(ctx, ended);
+    return ended;
+  }
 };
 
 /** Protocol 5: before `started` the router takes the execution away; after it, it can only ask. */

@@ -4,6 +4,7 @@ import { callIdFor, depthOf, digestOf, FabricError } from '@toolfabric/kernel';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
 import { readCall } from './change-call.ts';
 import { checkCall } from './check-call.ts';
+import { checkRoom } from './check-room.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
 import { viewCall, viewRefusal } from './view-call.ts';
@@ -28,17 +29,6 @@ const askForApproval = async (services: RouterServices, call: CallRecord): Promi
   await createRecord(ctx.ports.approvals, approvalKey(call.actor.tenant, call.approvalId), approval, {
     clock: ctx.clock,
   });
-};
-
-/**
- * Above it nothing new is accepted: a record grows until its call has ended, and a full stream takes none that grows.
- * What was accepted must always have room to end.
- */
-const FULL_SHARE = 0.85;
-
-const checkRoom = (services: RouterServices): void => {
-  if (services.fill.share < FULL_SHARE) return;
-  throw new FabricError('overloaded', 'the ledger is nearly full; nothing new is accepted', { retryAfterMs: 30_000 });
 };
 
 /** These refusals say nothing about the request itself: the caller sends it again as it is. */

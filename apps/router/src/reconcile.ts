@@ -106,7 +106,9 @@ export const settleProbe = async (
   const call = await readCall(ctx, result.tenant, probe.parent);
   const report = ProbeReport.safeParse(result.outcome.data);
   const current = call?.value.state === 'unknown' && call.value.probe?.asked === probe.n;
-  if (!call || !report.success || !current) return delivery.ack();
+  // Only the kind that was asked may answer.
+  const isAsked = call !== undefined && delivery.subject.split('.')[1] === call.value.kind;
+  if (!call || !report.success || !current || !isAsked) return delivery.ack();
   const after = await settleReport(ctx, call, report.data);
   if (after.value.state === 'unknown' || after.value.state === 'queued') return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());

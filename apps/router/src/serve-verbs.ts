@@ -60,6 +60,13 @@ const fitting = (answer: string): string => {
   throw new FabricError('too_large', 'the answer is larger than a message of the bus may be');
 };
 
+const framesOf = (error: Error): string =>
+  (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 6)
+    .join(';');
+
 /** Answers one request of a gateway; never throws. */
 export const serveVerb = async (services: RouterServices, verb: string, body: string): Promise<string> => {
   try {
@@ -72,7 +79,9 @@ export const serveVerb = async (services: RouterServices, verb: string, body: st
       const cause = error.details.cause;
       services.ctx.log.error('verb.failed', {
         verb,
-        cause: cause instanceof Error ? (cause.stack ?? cause.name) : 'thrown',
+        cause: cause instanceof Error ? cause.name : 'thrown',
+        // Frames only: the message of a parser quotes what it could not parse.
+        where: cause instanceof Error ? framesOf(cause) : '',
       });
     }
     return JSON.stringify({ error: error.toToolError() });

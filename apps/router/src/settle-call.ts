@@ -61,10 +61,18 @@ const settle = async (
   return 'wait';
 };
 
+/** The kind in a result's subject is the account that could publish it: it may settle its own calls and no others. */
+export const isOfCall = (delivery: Delivery, result: ResultMessage, call: StoredCall): boolean =>
+  delivery.subject.split('.')[1] === call.value.kind && result.tenant === call.value.actor.tenant;
+
 const settleResult = async (ctx: RouterContext, delivery: Delivery, result: ResultMessage): Promise<void> => {
   const call = ctx.recent.get(result.callId)?.call ?? (await readCall(ctx, result.tenant, result.callId));
   if (!call) {
     ctx.log.warn('result.without_call', { callId: result.callId });
+    return delivery.ack();
+  }
+  if (!isOfCall(delivery, result, call)) {
+    ctx.log.error('result.of_another_kind', { callId: result.callId, subject: delivery.subject });
     return delivery.ack();
   }
   const after = await settle(ctx, call, result);

@@ -1,7 +1,7 @@
 import { connectLedger } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import { createRiskPolicy } from '@toolfabric/governance';
-import { createSigner, FabricError, type Logger, randomId, systemClock } from '@toolfabric/kernel';
+import { createSigner, FabricError, type Logger, randomId, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
@@ -74,7 +74,11 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
  * Stop order: no new requests, sweeps and feeds end what they have begun, leases are given up, the connection closes.
  */
 export const start = async (config: RouterConfig, log: Logger): Promise<RunningService> => {
-  const bus = await connectLedger({ ...config.bus, name: 'router' });
+  const bus = await connectLedger({
+    ...config.bus,
+    name: 'router',
+    eventSecret: sha256Hex(`events\n${config.signing.privateKey}`),
+  });
   const services = compile(config, bus, log);
   const { ctx, registry, lives } = services;
   const { pace } = config;

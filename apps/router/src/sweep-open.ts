@@ -1,5 +1,6 @@
 import { type Claim, OPEN_SHARDS, type OpenEntry, type OperationRecord } from '@toolfabric/contract';
 import { isSameActor } from '@toolfabric/governance';
+import { FabricError } from '@toolfabric/kernel';
 import {
   callKey,
   changeRecord,
@@ -13,6 +14,7 @@ import {
   operationAfter,
   planSweep,
   type SweepAction,
+  unknownOutcome,
 } from '@toolfabric/ledger';
 import type { Versioned } from '@toolfabric/ports';
 import { abandonedCall } from './abandoned-call.ts';
@@ -177,12 +179,27 @@ const carryOut = async (
   }
 };
 
+const unreadable = (thrown: unknown): 'unreadable' => {
+  if (thrown instanceof FabricError) return 'unreadable';
+  throw thrown;
+};
+
+/** A claim that nobody can read tells nothing for ever: past its deadline the call is unknown, and a person must say. */
+const giveUpUnreadable = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
+  if (ctx.clock.now() <= call.value.deadline) return;
+  ctx.log.error('claim.unreadable', { callId: call.value.callId });
+  const outcome = unknownOutcome('The record of the execution cannot be read; whether it happened is not known.');
+  const ended = call.value.state === 'unknown' ? call : await endCall(ctx, call, outcome, call.value.epoch);
+  await leaveToPerson(ctx, ended);
+};
+
 /** The facts of one open call, read in the order that makes them safe: the sequence before the result. */
 const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
   const { actor, callId, sent } = entry.value;
   const call = await readCall(ctx, actor.tenant, callId);
   const queued = call?.value.state === 'queued' || call?.value.state === 'unknown';
-  const claim = queued && call ? await readClaim(ctx, call) : undefined;
+  const claim = queued && call ? await readClaim(ctx, call).catch(unreadable) : undefined;
+  if (claim === 'unreadable') return call && giveUpUnreadable(ctx, call);
   const holderDead =
     claim !== undefined && claim.incarnation !== '' && (await ctx.isDead(call?.value.kind ?? '', claim.incarnation));
   const workGone = queued && sent && call ? !(await ctx.ports.work.has(call.value.kind, sent.sequence)) : undefined;

@@ -13,6 +13,7 @@ import { digestOf, FabricError, shortHash, taskIdFor } from '@toolfabric/kernel'
 import { changeRecord, createRecord, isAnswered, taskKey } from '@toolfabric/ledger';
 import { resolveTool } from '@toolfabric/routing';
 import { readCall } from './change-call.ts';
+import { checkRoom } from './check-room.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
@@ -161,6 +162,7 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   const { ctx } = services;
   const now = ctx.clock.now();
   const taskId = taskIdFor(request.actor, request.requestKey, now);
+  checkRoom(services);
   const { workspace } = request;
   const wanted: TaskRecord = {
     taskId,

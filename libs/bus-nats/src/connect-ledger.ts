@@ -97,7 +97,12 @@ const memo = <T>(make: (kind: string) => T): ((kind: string) => T) => {
   };
 };
 
-export const connectLedger = async (config: BusConfig): Promise<LedgerBus> => {
+export interface LedgerBusConfig extends BusConfig {
+  /** Shared by all routers and known to nobody else: makes the message ids of their events unguessable. */
+  readonly eventSecret?: string;
+}
+
+export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus> => {
   const link = await openLink({ ...config, user: USER });
   const store = <T>(bucket: string, schema: z.ZodType<T>) => new RecordStore(link, CORE_API, oneBucket(bucket), schema);
   const ports: Omit<LedgerBus, keyof BusConnection> = {
@@ -112,7 +117,7 @@ export const connectLedger = async (config: BusConfig): Promise<LedgerBus> => {
     lives: memo((kind) => store(lifeBucket(kind), LifeSign)),
     work: createWorkOutbox(link),
     results: createResults(link, CORE_API),
-    events: createEventLog(link),
+    events: createEventLog(link, config.eventSecret),
     bells: {
       ring: (kind: string, callId: string) => link.publish(controlSubject(kind, 'all'), callId),
     },

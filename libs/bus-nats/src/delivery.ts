@@ -12,6 +12,7 @@ export class PulledDelivery implements Delivery {
   readonly data: Uint8Array;
   readonly sequence: number;
   readonly deliveryCount: number;
+  readonly storedAt: number;
   readonly #link: BusLink;
   readonly #reply: string;
 
@@ -22,6 +23,7 @@ export class PulledDelivery implements Delivery {
     this.data = message.data;
     this.deliveryCount = Number(parts[4 + shift]);
     this.sequence = Number(parts[5 + shift]);
+    this.storedAt = Number(parts[7 + shift]) / 1_000_000;
     this.#link = link;
     this.#reply = reply;
   }

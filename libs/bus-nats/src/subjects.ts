@@ -29,6 +29,9 @@ const upper = (kind: string): string => checkedToken(kind).toUpperCase();
 export const workStream = (kind: string): string => `WORK_${upper(kind)}`;
 export const resultStream = (kind: string): string => `RESULTS_${upper(kind)}`;
 export const EVENT_STREAM = 'EVENTS';
+/** Events of one service other than the router. */
+export const eventStream = (service: string): string =>
+  `EVENTS_${checkedToken(service).toUpperCase().replaceAll('-', '_')}`;
 export const DEAD_STREAM = 'DEAD';
 
 export const ledgerBucket = (slot: number): string => `LEDGER_${slot}`;

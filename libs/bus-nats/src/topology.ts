@@ -9,11 +9,13 @@ import {
   claimBucket,
   DEAD_STREAM,
   EVENT_STREAM,
+  eventStream,
   ledgerBucket,
   lifeBucket,
   RESULT_CONSUMER,
   resultStream,
   WORK_CONSUMERS,
+  workerUser,
   workStream,
 } from './subjects.ts';
 
@@ -129,15 +131,20 @@ const bucket = (name: string, maxBytes: number, replicas: number): StreamSpec =>
 
 const slots = Array.from({ length: RING_SLOTS }, (_, slot) => slot);
 
+const serviceEvents = (sizes: Sizes): number => Math.floor(sizes.events / 4);
+
 const ofKind = (kind: string, pace: Pace, sizes: Sizes): StreamSpec[] => [
   work(kind, pace, sizes),
   results(kind, pace, sizes),
+  log(eventStream(workerUser(kind)), [`event.${workerUser(kind)}.*`], serviceEvents(sizes), 7, sizes.replicas),
   ...slots.map((slot) => bucket(claimBucket(kind, slot), sizes.claimSlot, sizes.replicas)),
   bucket(lifeBucket(kind), sizes.lives, sizes.replicas),
 ];
 
+/** The router's events, among them the ends of calls, stand apart: no other service can push them out. */
 const shared = (sizes: Sizes): StreamSpec[] => [
-  log(EVENT_STREAM, ['event.*.*'], sizes.events, 7, sizes.replicas),
+  log(EVENT_STREAM, ['event.router.*'], sizes.events, 7, sizes.replicas),
+  log(eventStream('gateway'), ['event.gateway.*'], serviceEvents(sizes), 7, sizes.replicas),
   log(DEAD_STREAM, ['dead.*.*'], sizes.dead, 30, sizes.replicas),
   ...slots.map((slot) => bucket(ledgerBucket(slot), sizes.ledgerSlot, sizes.replicas)),
   bucket(BUCKETS.open, sizes.open, sizes.replicas),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Actor, ToolName, ToolVersion } from './identity.ts';
 import { CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
-import { TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
+import { printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
 import { LifeCycle } from './tool-contract.ts';
 
 /**
@@ -108,7 +108,7 @@ export const RPC = {
     request: z.strictObject({
       actor: Actor,
       requestKey: z.string(),
-      title: z.string().max(500),
+      title: printable(500),
       workspace: WorkspaceSource.optional(),
     }),
     reply: TaskRecord,

@@ -2,10 +2,19 @@ import { z } from 'zod';
 import { Actor, TaskId } from './identity.ts';
 import { ToolError } from './result.ts';
 
+/** Printable text: a control character takes six bytes in a record, and forges lines on a terminal. */
+export const printable = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'no control characters');
+
+const PathText = printable(4096).min(1);
+
 /** Where a task works: an existing directory, a clone of a local repository, or an empty directory. */
 export const WorkspaceSource = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('existing'), path: z.string().min(1).max(4096) }),
-  z.strictObject({ type: z.literal('clone'), path: z.string().min(1).max(4096) }),
+  z.strictObject({ type: z.literal('existing'), path: PathText }),
+  z.strictObject({ type: z.literal('clone'), path: PathText }),
   z.strictObject({ type: z.literal('empty') }),
 ]);
 export type WorkspaceSource = z.infer<typeof WorkspaceSource>;
@@ -19,7 +28,7 @@ export const TaskOutcome = z.enum(['succeeded', 'failed', 'abandoned']);
 export const TaskRecord = z.strictObject({
   taskId: TaskId,
   actor: Actor,
-  title: z.string().max(500),
+  title: printable(500),
   workspace: WorkspaceRef.optional(),
   state: z.enum(['preparing', 'open', 'ended']),
   outcome: TaskOutcome.optional(),

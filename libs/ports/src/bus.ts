@@ -47,6 +47,8 @@ export interface Delivery {
   readonly sequence: number;
   /** From 1. */
   readonly deliveryCount: number;
+  /** Milliseconds since the epoch by the clock of the server, where it is known. */
+  readonly storedAt?: number;
   /** Fire and forget; a lost one is repaired by the next delivery. */
   ack(): void;
   /** Resolves when the server has confirmed it. */

@@ -59,9 +59,14 @@ const toolOf = (ctx: WorkerContext, body: WorkBody) => {
   return tool;
 };
 
+/** A message that waited longer is looked up before it is run. */
+const LONG_WAIT_MS = 500;
+
 const runClaimless = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody): Promise<void> => {
   const has = () => ctx.ports.results.get(ctx.kind, body.tenant, body.callId, body.epoch);
-  if (delivery.deliveryCount > 1 && (await has())) return delivery.ack();
+  const waitedMs = ctx.clock.now() - (delivery.storedAt ?? ctx.clock.now());
+  // A call that was cancelled or expired while it waited has its result: there is nothing left to read for.
+  if ((delivery.deliveryCount > 1 || waitedMs > LONG_WAIT_MS) && (await has())) return delivery.ack();
   const check = async () => ((await has()) ? 'lost' : 'held');
   const watch = watchExecution(ctx, delivery, body, check);
   ctx.faults.at('worker.reading');
