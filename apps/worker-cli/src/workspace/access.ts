@@ -1,13 +1,18 @@
 import type { Stats } from 'node:fs';
 import { FabricError } from '@toolfabric/kernel';
 import type { User } from '../process/run-process.ts';
+import { NOBODY } from './workspace-users.ts';
 
 const BIT = { read: 4, write: 2, enter: 1 } as const;
 
-/** Whether the permission bits let `user` do it. Root may everything. */
+/**
+ * Whether the permission bits let `user` do it. Where root is the owner of a workspace, it is given what belongs to
+ * root; with the files of other people in there it may do no more than `nobody`.
+ */
 export const mayAccess = (stats: Pick<Stats, 'uid' | 'gid' | 'mode'>, user: User, right: keyof typeof BIT): boolean => {
-  if (user.uid === 0) return true;
-  const shift = stats.uid === user.uid ? 6 : stats.gid === user.gid ? 3 : 0;
+  if (user.uid === 0 && stats.uid === 0) return true;
+  const { uid, gid } = user.uid === 0 ? NOBODY : user;
+  const shift = stats.uid === uid ? 6 : stats.gid === gid ? 3 : 0;
   return ((stats.mode >> shift) & BIT[right]) !== 0;
 };
 

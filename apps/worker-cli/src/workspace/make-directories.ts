@@ -1,7 +1,8 @@
-import { lchown, mkdir } from 'node:fs/promises';
+import { lchown, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FabricError } from '@toolfabric/kernel';
 import type { User } from '../process/run-process.ts';
+import { mayAccess, notPermitted } from './access.ts';
 import { findPlace } from './find-place.ts';
 import type { OpenRoot } from './open-root.ts';
 import type { Place } from './place.ts';
@@ -25,6 +26,7 @@ export const makeDirectories = async (root: OpenRoot, path: string, owner: User 
     const [next] = place.missing;
     if (next === undefined) return place;
     try {
+      if (!mayAccess(await stat(place.directory), root.owner, 'write')) throw notPermitted('make a directory there');
       await makeDirectory(join(place.directory, next), owner);
     } finally {
       await place.close();

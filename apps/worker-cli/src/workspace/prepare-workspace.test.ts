@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkspaceSource } from '@toolfabric/contract';
-import { randomId } from '@toolfabric/kernel';
+import { type FabricError, randomId, sha256Hex } from '@toolfabric/kernel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDriver } from '../driver.ts';
 import { callTool, errorType, type Fixture, isRoot, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
@@ -30,6 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.remove());
 
+const NEEDLE = sha256Hex('needle\n');
 const limits = { timeoutMs: 30_000, signal: new AbortController().signal };
 const clone = (path: string): WorkspaceSource => ({ type: 'clone', path });
 const existing = (path: string): WorkspaceSource => ({ type: 'existing', path });
@@ -247,6 +248,53 @@ describe('an existing directory', () => {
       const args = { path: 'open.txt', old_text: '', new_text: 'x', expected_sha256: 'absent' };
       expect((await callTool(driver, 'workspace.edit_file', record, { ...args, path: 'new.txt' })).status).toBe('ok');
       expect(statSync(join(path, 'new.txt')).uid).toBe(0);
+    });
+
+    it('CL-6: in one of root, root has no rights over what belongs to other people', async () => {
+      const path = join(fixture.root, 'of-root-and-others');
+      const put = (name: string, mode: number, uid: number) => {
+        const text = join(path, name);
+        writeFileSync(text, 'needle\n');
+        chmodSync(text, mode);
+        chownSync(text, uid, uid);
+      };
+      const folder = (name: string, mode: number, uid: number) => {
+        mkdirSync(join(path, name), { recursive: true });
+        chmodSync(join(path, name), mode);
+        chownSync(join(path, name), uid, uid);
+      };
+      folder('.', 0o755, 0);
+      folder('closed', 0o700, 4_321);
+      folder('open', 0o755, 4_321);
+      put('root.txt', 0o600, 0);
+      put('private.txt', 0o600, 4_321);
+      put('public.txt', 0o644, 4_321);
+      put('shared.txt', 0o666, 4_321);
+      put('closed/in.txt', 0o666, 4_321);
+      const settings = { ...fixture.settings, allowRootOwned: true };
+      const record = await makeWorkspace({ settings }, existing(path));
+      const read = (name: string) => errorType(callTool(fixture.driver, 'workspace.read_file', record, { path: name }));
+      const edit = (name: string, expected_sha256 = NEEDLE) => {
+        const texts = expected_sha256 === NEEDLE ? ['needle', 'changed'] : ['', 'x'];
+        const args = { path: name, old_text: texts[0], new_text: texts[1], expected_sha256 };
+        const told = callTool(fixture.driver, 'workspace.edit_file', record, args);
+        return told.then(
+          ({ error }) => error?.type ?? 'none',
+          (thrown: FabricError) => thrown.type,
+        );
+      };
+      for (const name of ['root.txt', 'public.txt', 'shared.txt'])
+        expect([name, await read(name)]).toEqual([name, 'none']);
+      for (const name of ['private.txt', 'closed/in.txt']) expect(await read(name)).toBe('permission_denied');
+      for (const name of ['private.txt', 'public.txt', 'closed/in.txt']) {
+        expect([name, await edit(name)]).toEqual([name, 'permission_denied']);
+      }
+      for (const name of ['open/new.txt', 'open/new/new.txt', 'closed/new.txt']) {
+        expect([name, await edit(name, 'absent')]).toEqual([name, 'permission_denied']);
+      }
+      expect(readdirSync(join(path, 'open'))).toEqual([]);
+      for (const name of ['root.txt', 'shared.txt']) expect([name, await edit(name)]).toEqual([name, 'none']);
+      expect([statSync(join(path, 'shared.txt')).uid, statSync(join(path, 'root.txt')).uid]).toEqual([4_321, 0]);
     });
 
     it('CL-6: the group of root is no group of a child', async () => {
