@@ -17,7 +17,7 @@ import { ensureOwnToken } from './own-token.ts';
 import { gatewayAddress, serviceStarters } from './services.ts';
 import { ensureSigningKeys } from './signing-keys.ts';
 import { startBus, startProvisioned } from './start-bus.ts';
-import { makePrivateDir, stateFiles, writePrivate } from './state-dir.ts';
+import { claimStateDir, stateFiles, writePrivate } from './state-dir.ts';
 import { takeStateLock } from './state-lock.ts';
 
 export interface UpOptions {
@@ -37,7 +37,7 @@ const STOP_MS = 40_000;
 /** Starts everything, runs `work`, and stops everything again, however `work` ends. Rejects where something does not start. */
 export const runUp = async <T>(options: UpOptions, work: (client: ClientFile) => Promise<T>): Promise<UpEnd<T>> => {
   const files = stateFiles(options.stateDir);
-  makePrivateDir(files.root);
+  claimStateDir(files);
   const programs = findPrograms(options.config.path);
   await checkPort(options.port);
   const lock = await takeStateLock(files.lock, programs.flock); // U1

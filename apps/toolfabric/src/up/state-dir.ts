@@ -1,5 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { FabricError } from '@toolfabric/kernel';
 import { CLIENT_FILE } from '../cli/connect.ts';
 
 /** Names inside the one folder that holds everything which outlives a run. */
@@ -26,6 +36,26 @@ export type StateFiles = ReturnType<typeof stateFiles>;
 /** Makes a folder, and those above it, that only its owner can enter. */
 export const makePrivateDir = (folder: string): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+};
+
+const OPEN_TO_OTHERS = 0o077;
+
+/**
+ * Makes the state folder, or closes the one that exists to everybody but its owner. Throws `conflict` for one that
+ * belongs to somebody else, and for an open one that is used for other things: to close that could lock others out.
+ */
+export const claimStateDir = ({ root, keys }: Pick<StateFiles, 'root' | 'keys'>): void => {
+  makePrivateDir(root);
+  const { uid, mode } = statSync(root);
+  const hint = 'Give a folder of its own with --state.';
+  if (process.getuid !== undefined && uid !== process.getuid()) {
+    throw new FabricError('conflict', `the state folder ${root} belongs to another user`, { hint });
+  }
+  if ((mode & OPEN_TO_OTHERS) === 0) return;
+  if (!existsSync(keys) && readdirSync(root).length > 0) {
+    throw new FabricError('conflict', `the folder ${root} is open to others and holds other things`, { hint });
+  }
+  chmodSync(root, 0o700);
 };
 
 /** Writes a file that only its owner can read; a reader sees the old text or the new, never a part. */

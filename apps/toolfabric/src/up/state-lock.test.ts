@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,6 +37,14 @@ describe.each([
     first.kill('SIGKILL');
     await once(first, 'close');
     await (await takeStateLock(file, how)).release();
+  });
+
+  it('stands in a file that nobody else can open', async () => {
+    const file = join(folder, 'up.lock');
+    if (how !== undefined) writeFileSync(file, '', { mode: 0o644 });
+    const lock = await takeStateLock(file, how);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await lock.release();
   });
 
   it('can be taken again after it was released', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { FabricError, systemClock } from '@toolfabric/kernel';
 import { identify, isAlive, ProcessIdentity } from '../programs/process-identity.ts';
 
@@ -31,8 +31,15 @@ export const takeStateLock = async (file: string, flock: string | undefined): Pr
   }
 };
 
+/** Whoever can open the file can hold its lock. */
+const makeLockFile = (file: string): void => {
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+};
+
 /** A `cat` holds the lock for as long as this process keeps the other end of its pipe. */
 const lockByKernel = async (file: string, flock: string): Promise<StateLock | undefined> => {
+  makeLockFile(file);
   const args = ['--nonblock', '--no-fork', '--conflict-exit-code', String(TAKEN), file, 'cat'];
   const holder = spawn(flock, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
