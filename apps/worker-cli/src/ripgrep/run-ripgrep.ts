@@ -4,6 +4,7 @@ import type { Driver } from '../driver.ts';
 import type { ProcessEnd, ProcessRequest } from '../process/run-process.ts';
 import { stopReason } from '../process/stop-reason.ts';
 import { needProgram, runInSandbox } from '../sandbox/run-in-sandbox.ts';
+import { isStill } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import { TEMPORARY_PREFIX } from '../workspace/reserved-names.ts';
 import type { Glob } from './glob.ts';
@@ -46,6 +47,12 @@ const refuse = (end: ProcessEnd, ctx: ToolContext): void => {
     throw new FabricError('tool_failed', 'the search was ended by a signal');
 };
 
+/** The sandbox takes the workspace by its path: what was found in another directory is thrown away. */
+const checkStill = async ({ record }: OpenWorkspace): Promise<void> => {
+  if (await isStill(record.root, record.identity)) return;
+  throw new FabricError('workspace_missing', 'another directory stands where the workspace was');
+};
+
 /** Runs ripgrep on the workspace in a sandbox, read-only. A timeout is an end like any other: what came is kept. */
 export const runRipgrep = async (
   driver: Driver,
@@ -55,6 +62,7 @@ export const runRipgrep = async (
 ): Promise<ProcessEnd> => {
   const { programs } = driver.settings;
   const where = `./${request.path}`;
+  await checkStill(workspace);
   const end = await runInSandbox(programs, {
     command: [
       needProgram(programs, 'rg'),
@@ -73,6 +81,7 @@ export const runRipgrep = async (
     timeMs: Math.max(1_000, ctx.limits.timeoutMs - SPARE_MS),
     signal: ctx.signal,
   });
+  await checkStill(workspace);
   refuse(end, ctx);
   return end;
 };

@@ -180,54 +180,6 @@ describe('an existing directory', () => {
     }
   });
 
-  it('CL-6: nor is anything of a protected directory, by whatever name, but the one source that is named', async () => {
-    const project = owned(join(fixture.root, 'with-installation'));
-    const installation = join(project, '.installation');
-    const sample = await makeRepository(join(installation, 'sample/tally'), { 'a.txt': 'one\n' });
-    for (const name of ['keys', 'nats/store']) await makeRepository(join(installation, name), { 'seed.nk': 'CANARY' });
-    const link = join(fixture.root, 'to-installation');
-    symlinkSync(installation, link);
-    const settings = { ...fixture.settings, allowRootOwned: true, protectedDirs: [link], cloneSources: [sample] };
-    const { root } = fixture;
-    const within = ['', '/keys', '/nats', '/nats/store', '/sample', '/sample/..', '/keys/src', '/not-there'];
-    const paths = [root, project, ...within.flatMap((name) => [`${installation}${name}`, `${link}${name}`])];
-    for (const path of paths) {
-      for (const source of [existing(path), clone(path)]) {
-        expect([source, await errorType(makeWorkspace({ settings }, source))]).toEqual([source, 'workspace_refused']);
-      }
-    }
-    expect(await errorType(makeWorkspace({ settings }, existing(sample)))).toBe('workspace_refused');
-    const cloned = await makeWorkspace({ settings }, clone(sample));
-    expect(readFileSync(join(cloned.root, 'a.txt'), 'utf8')).toBe('one\n');
-    rmSync(sample, { recursive: true });
-    symlinkSync(join(installation, 'keys'), sample);
-    expect(await errorType(makeWorkspace({ settings }, clone(sample)))).toBe('workspace_refused');
-  });
-
-  it('one protected that does not exist yet is protected all the same', async () => {
-    const project = owned(join(fixture.root, 'early'));
-    const settings = { ...fixture.settings, protectedDirs: [join(project, 'later/state')] };
-    for (const path of [project, owned(join(project, 'later')), owned(join(project, 'later/state/keys'))]) {
-      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
-    }
-    expect(await errorType(makeWorkspace({ settings }, existing(owned(join(project, 'beside')))))).toBe('none');
-  });
-
-  it('outside of the roots, what exists and what does not get one answer', async () => {
-    const link = join(fixture.root, 'dangling');
-    symlinkSync(join(fixture.base, 'not-there'), link);
-    const told = async (path: string, shown: string) => {
-      const thrown = await makeWorkspace(fixture, existing(path)).catch((error: unknown) => error);
-      return `${(thrown as { type: string }).type} ${String(thrown).replace(shown, 'NAME')}`;
-    };
-    writeFileSync(join(fixture.base, 'a-file'), '');
-    const names = ['state', 'not-there', 'not-there/below', 'a-file', 'a-file/below', '../../../root'];
-    const answers = await Promise.all(names.map((name) => told(join(fixture.base, name), join(fixture.base, name))));
-    answers.push(await told(link, link));
-    expect(new Set(answers).size).toBe(1);
-    expect(answers[0]).toMatch(/^workspace_refused .*does not lie below a configured root/);
-  });
-
   if (isRoot) {
     it('CL-6: one of root is refused, unless a person allowed it: then children are nobody', async () => {
       const path = join(fixture.root, 'of-root');
