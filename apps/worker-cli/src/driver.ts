@@ -8,7 +8,7 @@ import type { WorkspaceSettings } from './workspace/workspace-settings.ts';
 /** The outside thing of this worker: workspaces on the disk, and system programs in sandboxes. */
 export interface Driver {
   readonly settings: WorkspaceSettings;
-  /** Runs `use` on the workspace of a call, held open meanwhile. Throws `workspace_missing`. */
+  /** Runs `use` on the workspace of a call, held open meanwhile. Throws `workspace_missing` and `workspace_refused`. */
   inWorkspace<T>(ref: WorkspaceRef | undefined, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T>;
   /** Runs `use` under the kernel lock of the workspace (protocol 7 (c)). Throws `workspace_busy`. */
   underLock<T>(workspace: OpenWorkspace, signal: AbortSignal, use: (lock: WorkspaceLock) => Promise<T>): Promise<T>;
@@ -21,7 +21,7 @@ export interface DriverOptions {
 
 export const createDriver = async (settings: WorkspaceSettings, options: DriverOptions): Promise<Driver> => {
   await makeLayout(settings.layout);
-  const openWorkspace = workspaceOpener(settings.layout);
+  const openWorkspace = workspaceOpener(settings);
   return {
     settings,
     async inWorkspace(ref, use) {

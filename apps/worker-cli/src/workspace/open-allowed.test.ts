@@ -14,8 +14,17 @@ import { Worker } from 'node:worker_threads';
 import type { WorkspaceSource } from '@toolfabric/contract';
 import type { FabricError } from '@toolfabric/kernel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDriver } from '../driver.ts';
 import { runRipgrep } from '../ripgrep/run-ripgrep.ts';
-import { contextFor, errorType, type Fixture, isRoot, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
+import {
+  callTool,
+  contextFor,
+  errorType,
+  type Fixture,
+  isRoot,
+  makeFixture,
+  makeWorkspace,
+} from '../testing/driver-fixture.ts';
 import { makeRepository } from '../testing/git-repository.ts';
 import { cloneRepository } from './clone-repository.ts';
 import { openAllowed } from './open-allowed.ts';
@@ -58,6 +67,20 @@ describe('a directory that a task may have', () => {
     rmSync(sample, { recursive: true });
     symlinkSync(join(installation, 'keys'), sample);
     expect(await errorType(makeWorkspace({ settings }, clone(sample)))).toBe('workspace_refused');
+  });
+
+  it('CL-6: what was protected after a workspace was prepared is protected from it too', async () => {
+    const path = owned(join(fixture.root, 'prepared-before'));
+    const record = await makeWorkspace(fixture, existing(path));
+    for (const dir of [path, join(path, 'keys'), fixture.root]) {
+      const driver = await createDriver({ ...fixture.settings, protectedDirs: [dir] }, { lockWaitMs: 1_000 });
+      expect(await errorType(callTool(driver, 'workspace.read_file', record, { path: 'x' }))).toBe('workspace_refused');
+    }
+    const driver = await createDriver(
+      { ...fixture.settings, protectedDirs: [`${path}-beside`] },
+      { lockWaitMs: 1_000 },
+    );
+    expect(await errorType(callTool(driver, 'workspace.read_file', record, { path: 'x' }))).toBe('file_not_found');
   });
 
   it('one protected that does not exist yet is protected all the same', async () => {

@@ -62,6 +62,19 @@ const realPlaces = async (paths: readonly string[]): Promise<string[]> =>
 const realSource = async (source: string): Promise<string> =>
   join((await realPlace(dirname(source))) ?? dirname(source), basename(source));
 
+/** Whether a real path lies in, at or above a protected directory; inside one, `isExcepted` lets it pass. */
+export const isProtected = async (
+  place: string,
+  { protectedDirs }: Pick<DirectoryRules, 'protectedDirs'>,
+  isExcepted = false,
+): Promise<boolean> => {
+  const guarded = await realPlaces(protectedDirs);
+  return guarded.some((dir) => holds(place, dir) || (holds(dir, place) && !isExcepted));
+};
+
+export const belongsToInstallation = (path: string): FabricError =>
+  refused(`${showPath(path)} belongs to this installation, or holds what does`);
+
 /** What a missing directory and one that exists outside of the roots are told is the same. */
 const checkPlace = async (path: string, place: string | undefined, rules: DirectoryRules): Promise<void> => {
   const roots = await realPlaces(rules.roots);
@@ -69,11 +82,7 @@ const checkPlace = async (path: string, place: string | undefined, rules: Direct
     throw refused(`${showPath(path)} does not lie below a configured root`);
   }
   const sources = await Promise.all(rules.cloneSources.map(realSource));
-  const isExcepted = sources.includes(place);
-  const guarded = await realPlaces(rules.protectedDirs);
-  if (guarded.some((dir) => holds(place, dir) || (holds(dir, place) && !isExcepted))) {
-    throw refused(`${showPath(path)} belongs to this installation, or holds what does`);
-  }
+  if (await isProtected(place, rules, sources.includes(place))) throw belongsToInstallation(path);
   if (place.split(sep).some(isGitName)) throw refused(`${showPath(path)} lies in a .git directory`);
 };
 

@@ -1,8 +1,10 @@
 import type { WorkspaceRef } from '@toolfabric/contract';
 import { canonicalJson, FabricError } from '@toolfabric/kernel';
 import type { Layout } from './layout.ts';
+import { belongsToInstallation, isProtected } from './open-allowed.ts';
 import { identityOf, type OpenRoot, openDirectory } from './open-root.ts';
 import { readRecord, type WorkspaceRecord } from './workspace-record.ts';
+import { protectedBy, type WorkspaceSettings } from './workspace-settings.ts';
 
 /** A workspace in use: its root is held open, so that it cannot be exchanged. */
 export interface OpenWorkspace {
@@ -42,14 +44,21 @@ const remembering = (layout: Layout) => {
 
 export type OpenWorkspaceOf = (ref: WorkspaceRef | undefined) => Promise<OpenWorkspace>;
 
-/** Opens the workspace that a call belongs to. Throws `workspace_missing`. */
-export const workspaceOpener = (layout: Layout): OpenWorkspaceOf => {
-  const recordOf = remembering(layout);
+/**
+ * Opens the workspace that a call belongs to. What was protected only after it was prepared is protected from it all
+ * the same. Throws `workspace_missing` and `workspace_refused`.
+ */
+export const workspaceOpener = (settings: Pick<WorkspaceSettings, 'layout' | 'protectedDirs'>): OpenWorkspaceOf => {
+  const recordOf = remembering(settings.layout);
+  const protectedDirs = protectedBy(settings);
   return async (ref) => {
     if (ref === undefined) throw missing('the task has no workspace');
     const record = await recordOf(ref.id);
     if (record === undefined || canonicalJson(record.source) !== canonicalJson(ref.source)) {
       throw missing('the workspace was not prepared on this executor');
+    }
+    if (record.source.type === 'existing' && (await isProtected(record.root, { protectedDirs }))) {
+      throw belongsToInstallation(record.root);
     }
     const root = await openRoot(record);
     return { record, root, origin: `workspace:${ref.id}`, close: () => root.handle.close() };

@@ -10,7 +10,7 @@ import { type DirectoryRules, openAllowed } from './open-allowed.ts';
 import { identityAt, identityOf } from './open-root.ts';
 import { lockWorkspace } from './workspace-lock.ts';
 import { isWorkspaceId, readRecord, type WorkspaceRecord, writeRecord } from './workspace-record.ts';
-import type { WorkspaceSettings } from './workspace-settings.ts';
+import { protectedBy, type WorkspaceSettings } from './workspace-settings.ts';
 import { userOfWorkspace } from './workspace-users.ts';
 
 export interface PrepareLimits {
@@ -21,7 +21,7 @@ export interface PrepareLimits {
 /** An existing directory has no exceptions: only a clone may take what lies inside a protected one. */
 const rulesFor = (settings: WorkspaceSettings, cloneSources: readonly string[]): DirectoryRules => ({
   roots: settings.roots,
-  protectedDirs: [settings.layout.state, ...settings.protectedDirs],
+  protectedDirs: protectedBy(settings),
   cloneSources,
 });
 

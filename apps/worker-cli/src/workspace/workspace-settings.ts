@@ -3,6 +3,12 @@ import type { User } from '../process/run-process.ts';
 import type { Layout } from './layout.ts';
 import type { UserRange } from './workspace-users.ts';
 
+/** The state of this worker is always protected. */
+export const protectedBy = ({
+  layout,
+  protectedDirs,
+}: Pick<WorkspaceSettings, 'layout' | 'protectedDirs'>): string[] => [layout.state, ...protectedDirs];
+
 /** What the workspaces of this worker are governed by; compiled once. */
 export interface WorkspaceSettings {
   readonly layout: Layout;
