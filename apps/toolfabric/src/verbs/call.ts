@@ -31,7 +31,7 @@ export const call: Verb = {
   },
   notes: `examples:
   toolfabric call workspace.list_files --workspace clone:. path=.
-  toolfabric call workspace.search_code --task t-… pattern=TODO max_results=5
+  toolfabric call workspace.search_code --task t-… pattern=TODO max_matches=5
   toolfabric call workspace.edit_file --task t-… --args @edit.json
 
 key=value is read by the tool's schema; key:=JSON is JSON in any case.
