@@ -25,7 +25,7 @@ const checkStored = (text: string): string => {
 const publishOnce = (nc: NatsConnection) => async () => {
   const made = headers();
   made.set('Nats-Msg-Id', randomId());
-  return checkStored((await nc.request('event.bench.acme', BODY, { ...TIMEOUT, headers: made })).string());
+  return checkStored((await nc.request('event.router.bench', BODY, { ...TIMEOUT, headers: made })).string());
 };
 
 /** A new key in a bucket, created by compare-and-set. */

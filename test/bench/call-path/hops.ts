@@ -47,17 +47,12 @@ const acked = (stream: string) => (message: Passed) => message.text.startsWith(`
 const onSubject = (prefix: string) => (message: Passed, callId: string) =>
   message.subject.startsWith(prefix) && message.subject.includes(callId);
 
-/** In the order in which a claimless call meets them; one that a call does not meet is left out. */
+/**
+ * In the order in which a claimless call meets them; one that a call does not meet is left out. The task is read beside
+ * the accept and is on nobody's way.
+ */
 const MARKS: readonly Mark[] = [
   { name: 'caller and gateway: request on the bus', matches: ({ subject }) => subject === 'rpc.router.call' },
-  {
-    name: 'router: task asked for',
-    matches: ({ subject }) => subject === '$JS.API.STREAM.MSG.GET.KV_TASKS',
-  },
-  {
-    name: 'bus: task read',
-    matches: ({ text }) => text.includes('stream_msg_get_response') && text.includes('KV.TASKS'),
-  },
   { name: 'router: checks, policy; OPEN and call sent', matches: onSubject('$KV.LEDGER_') },
   { name: 'bus: OPEN and call stored', matches: acked('KV_LEDGER_') },
   { name: 'router: work signed and sent', matches: ({ subject }) => subject.startsWith('work.') },
