@@ -4,6 +4,7 @@ import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { cancelCall, getCall } from './call-verbs.ts';
 import { handleCall } from './handle-call.ts';
+import { permitArtifact } from './permit-artifact.ts';
 import { describeTool, listTools, moveTool, putDraft } from './registry-verbs.ts';
 import type { RouterServices } from './router-services.ts';
 import { createTask, endTask, getTask } from './task-verbs.ts';
@@ -18,6 +19,7 @@ const HANDLERS: Handlers = {
   createTask,
   getTask: (services, { actor, taskId }) => getTask(services, actor, taskId),
   endTask,
+  permitArtifact,
   listTools: (services, { actor, allStates, after }) => listTools(services, actor, allStates, after),
   describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
   putDraft: (services, { actor, rights, contract }) => putDraft(services, actor, rights, contract),

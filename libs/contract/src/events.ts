@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Actor } from './identity.ts';
+import { PayloadRecord, SpanRecord } from './trace.ts';
 
 /** One event of the trace stream. Losing one never fails a call, except the terminal one, which is stored before a call is closed. */
 export const FabricEvent = z.strictObject({
@@ -19,6 +21,14 @@ export const FabricEvent = z.strictObject({
     'tool.life_cycle',
     'worker.dead',
     'message.refused',
+    'call.payloads',
+    'trace.spans',
+    'artifact.stored',
+    'artifact.read',
+    'artifact.refused',
+    'artifact.expired',
+    'workspace.moved',
+    'workspace.lost',
   ]),
   service: z.string(),
   tenant: z.string(),
@@ -26,7 +36,13 @@ export const FabricEvent = z.strictObject({
   at: z.int(),
   callId: z.string().optional(),
   taskId: z.string().optional(),
+  /** Whose call, task or artifact it is. */
+  actor: Actor.optional(),
   /** Never arguments, results or file contents. */
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  /** With `trace.spans`. */
+  spans: z.array(SpanRecord).max(200).optional(),
+  /** With `call.payloads`: redacted. */
+  payloads: z.array(PayloadRecord).max(2).optional(),
 });
 export type FabricEvent = z.infer<typeof FabricEvent>;

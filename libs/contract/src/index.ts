@@ -1,3 +1,4 @@
+export * from './artifact.ts';
 export * from './error-table.ts';
 export * from './events.ts';
 export * from './identity.ts';
@@ -8,4 +9,5 @@ export * from './result.ts';
 export * from './rpc.ts';
 export * from './task.ts';
 export * from './tool-contract.ts';
+export * from './trace.ts';
 export * from './work.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Actor, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
-import { WorkspaceRef } from './task.ts';
+import { DeclaredCommand, WorkspaceRef } from './task.ts';
 import { Effect } from './tool-contract.ts';
 
 /** States of a call as they are stored. `running` is derived from the claim and never stored. */
@@ -59,6 +59,17 @@ export const CallRecord = z.strictObject({
     .optional(),
   turn: z.int().nonnegative().optional(),
   modelCallId: z.string().max(200).optional(),
+  /** The model that proposed it, with its version. */
+  model: z.string().max(200).optional(),
+  /** Digest of the catalogue that the model saw. */
+  catalogueDigest: z.string().max(80).optional(),
+  /** The failed call that this one is a better try of. */
+  repairs: z.string().max(80).optional(),
+  /** Runs apart from its delivery (protocol 9). */
+  background: z.boolean().optional(),
+  /** Pin slot that its work message of the present epoch went to. */
+  pin: z.string().optional(),
+  testCommand: DeclaredCommand.optional(),
   traceparent: z.string().optional(),
 });
 export type CallRecord = z.infer<typeof CallRecord>;
@@ -130,8 +141,16 @@ export const LifeSign = z.strictObject({
   slots: z.int(),
   handlers: z.array(z.string()),
   isolation: z.array(z.string()),
+  /** The pin slot that it holds. */
+  pin: z.string().optional(),
+  /** Where its workspaces lie: with `own` another worker needs their snapshots. */
+  storage: z.enum(['own', 'shared']).optional(),
 });
 export type LifeSign = z.infer<typeof LifeSign>;
+
+/** Who holds a pin slot of a kind; kept beside the life signs, so that the kind's workers may take it. */
+export const PinLease = z.strictObject({ holder: z.string(), since: z.int() });
+export type PinLease = z.infer<typeof PinLease>;
 
 export const ShardLease = z.strictObject({ holder: z.string(), beat: z.int() });
 export type ShardLease = z.infer<typeof ShardLease>;

@@ -83,6 +83,8 @@ export const DecisionSummary = z.strictObject({
     timeoutMs: z.int().positive(),
     /** Bytes of `data` and `content` together. */
     outputBytes: z.int().positive(),
+    /** Estimated tokens of `data` and `content` together. */
+    outputTokens: z.int().positive().optional(),
   }),
 });
 export type DecisionSummary = z.infer<typeof DecisionSummary>;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { ArtifactId } from './artifact.ts';
 import { Actor, ToolName, ToolVersion } from './identity.ts';
 import { CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
-import { printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
+import { DeclaredCommand, printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
 import { LifeCycle } from './tool-contract.ts';
+import { Envelope } from './work.ts';
 
 /**
  * What the gateway asks the router, on `rpc.router.<verb>`. The gateway has authenticated the actor; that only the
@@ -24,6 +26,14 @@ export const CallRequest = z.strictObject({
   priority: z.enum(['hi', 'lo']).default('hi'),
   turn: z.int().nonnegative().optional(),
   modelCallId: z.string().max(200).optional(),
+  /** The model that proposes it, with its version. */
+  model: z.string().max(200).optional(),
+  /** Digest of the catalogue that the model saw. */
+  catalogueDigest: z.string().max(80).optional(),
+  /** The failed call that this one is a better try of. */
+  repairs: z.string().max(80).optional(),
+  /** Run it apart from the wait of its caller, for contracts that allow it. */
+  background: z.boolean().optional(),
   traceparent: z.string().max(100).optional(),
 });
 export type CallRequest = z.infer<typeof CallRequest>;
@@ -110,6 +120,7 @@ export const RPC = {
       requestKey: z.string(),
       title: printable(500),
       workspace: WorkspaceSource.optional(),
+      testCommand: DeclaredCommand.omit({ sha256: true }).optional(),
     }),
     reply: TaskRecord,
   },
@@ -117,6 +128,19 @@ export const RPC = {
   endTask: {
     request: z.strictObject({ actor: Actor, taskId: z.string().max(80), outcome: TaskOutcome }),
     reply: TaskRecord,
+  },
+  /**
+   * A signed leave for the artifact store. By `artifactId` the store decides whether the actor may; by `callId` it is
+   * the log of the actor's own call.
+   */
+  permitArtifact: {
+    request: z.strictObject({
+      actor: Actor,
+      action: z.enum(['read', 'manage', 'list']),
+      artifactId: ArtifactId.optional(),
+      callId: z.string().max(80).optional(),
+    }),
+    reply: z.strictObject({ permit: Envelope, artifactId: ArtifactId.optional() }),
   },
   listTools: {
     /** One page: what comes after `after` (`name@version`), as much as fits into an answer. */

@@ -23,6 +23,21 @@ export type WorkspaceSource = z.infer<typeof WorkspaceSource>;
 export const WorkspaceRef = z.strictObject({ id: z.string(), source: WorkspaceSource });
 export type WorkspaceRef = z.infer<typeof WorkspaceRef>;
 
+/** A program with its arguments, as a task declares it when it is made. */
+export const DeclaredCommand = z.strictObject({
+  /** The name of an allowed program, then its arguments; no shell reads them. */
+  argv: z.array(printable(4096)).min(1).max(64),
+  /** Where it runs, relative to the workspace root; the root when left out. */
+  cwd: printable(1024).optional(),
+  /** SHA-256 over the canonical JSON of argv and cwd: what was declared is what runs. */
+  sha256: z.string(),
+});
+export type DeclaredCommand = z.infer<typeof DeclaredCommand>;
+
+/** The worker that holds a workspace at the moment: its pool and its pin slot. */
+export const WorkspaceHome = z.strictObject({ kind: z.string(), slot: z.string(), incarnation: z.string() });
+export type WorkspaceHome = z.infer<typeof WorkspaceHome>;
+
 export const TaskOutcome = z.enum(['succeeded', 'failed', 'abandoned']);
 
 export const TaskRecord = z.strictObject({
@@ -30,6 +45,10 @@ export const TaskRecord = z.strictObject({
   actor: Actor,
   title: printable(500),
   workspace: WorkspaceRef.optional(),
+  /** What `test.run` runs. */
+  testCommand: DeclaredCommand.optional(),
+  /** Left out while the workspace lies on storage that all its workers share. */
+  home: WorkspaceHome.optional(),
   state: z.enum(['preparing', 'open', 'ended']),
   outcome: TaskOutcome.optional(),
   /** Why no workspace could be made, for a task that failed before it was open. */

@@ -42,6 +42,8 @@ export const Execution = z.strictObject({
   timeout_ms: z.int().min(10).max(86_400_000),
   network: z.enum(['none', 'permit']).default('none'),
   credentials: z.array(z.string()).default([]),
+  /** A call of it may run apart from its delivery, for as long as `timeout_ms`. */
+  background: z.boolean().optional(),
   /** Names of pools that may run it; empty means the pool named like the adapter. */
   pools: z.array(Token).default([]),
   /** Block of the adapter, read by that worker alone. */
@@ -55,6 +57,8 @@ export const Output = z.strictObject({
   error_when: z.string().optional(),
   budget_bytes: z.int().min(256).max(49_152),
   budget_tokens: z.int().min(64).optional(),
+  /** Its calls may store artifacts: the full output, logs, files. */
+  artifacts: z.boolean().optional(),
 });
 
 /** How an outcome that is not known is found out. */

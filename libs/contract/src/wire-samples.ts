@@ -16,9 +16,11 @@ const taskId = 't-0123456789abcdefghjkmnpqrs';
 const sha = 'a'.repeat(64);
 const tool = { name: 'workspace.edit_file', version: '1.0.0', digest: sha };
 const workspace = { id: taskId, source: { type: 'clone' as const, path: '/srv/repositories/shop' } };
-const limits = { timeoutMs: 10_000, outputBytes: 16_384 };
+const limits = { timeoutMs: 10_000, outputBytes: 16_384, outputTokens: 4_000 };
 const decision = { policyVersion: 'default-1+0123456789ab', rule: 'default.allow.workspace_write', limits };
 const args = { path: 'src/a.ts', old_text: 'a', new_text: 'b', expected_sha256: sha };
+const artifactId = 'a-0123456789abcdefghjkmnpqrs';
+const testCommand = { argv: ['node', '--test'], cwd: 'packages/shop', sha256: sha };
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const at = 1_795_780_800_000;
 
@@ -77,6 +79,7 @@ const contractOf = {
     credentials: [],
     pools: ['cli'],
     options: {},
+    background: true,
   },
   output: {
     format: 'json' as const,
@@ -85,6 +88,7 @@ const contractOf = {
     error_when: 'data.error',
     budget_bytes: 16_384,
     budget_tokens: 4_000,
+    artifacts: true,
   },
   governance: {
     risk: 'workspace_write' as const,
@@ -126,12 +130,73 @@ const call = {
   deadline: at + 10_000,
   turn: 3,
   modelCallId: 'call_abc',
+  model: 'gpt-9@2026-11-01',
+  catalogueDigest: sha,
+  repairs: callId,
+  background: true,
+  pin: 'p3',
+  testCommand,
   traceparent,
 };
 
 const claim = { epoch: 1, sequence: 17, incarnation: 'w-1', nonce: 'n-1', cancelRequested: false };
 const view = { callId, state: 'ok' as const, taskId, tool: result.tool, createdAt: at, settledAt: at + 20, result };
 const task = { taskId, actor, title: 'Mend the build', workspace, state: 'open' as const, createdAt: at };
+
+const permit = { type: 'toolfabric/artifact-permit/1', kid: 'router-1', sig: 'AA', body: '{"action":"list"}' };
+const artifact = {
+  id: artifactId,
+  owner: actor,
+  taskId,
+  callId,
+  name: 'log',
+  mediaType: 'text/plain',
+  size: 10,
+  sha256: sha,
+  state: 'complete' as const,
+  dropped: 90,
+  gapAt: 10,
+  trust: 'untrusted' as const,
+  pinned: false,
+  sharedWith: [{ user: 'bob@example.com', agent: 'reviewer' }],
+  createdAt: at,
+  expiresAt: at + 86_400_000,
+};
+const span = {
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  parentSpanId: '00f067aa0ba902b7',
+  name: 'execute_tool workspace.edit_file',
+  kind: 'internal' as const,
+  service: 'worker-cli',
+  callId,
+  startUs: at * 1000,
+  endUs: at * 1000 + 12_500,
+  status: 'ok' as const,
+  attributes: { 'gen_ai.tool.name': 'workspace.edit_file', epoch: 1, retried: false },
+};
+const payload = { kind: 'arguments' as const, sha256: sha, bytes: 20, text: '{"path":"src/a.ts"}', cut: false };
+const traceCall = {
+  callId,
+  taskId,
+  user: actor.user,
+  agent: actor.agent,
+  tool: tool.name,
+  version: '1.0.0',
+  state: 'ok',
+  sideEffect: 'confirmed',
+  errorType: '',
+  rule: 'default.allow.workspace_write',
+  attempt: 1,
+  acceptedAt: at,
+  settledAt: at + 20,
+  durationMs: 20,
+  truncated: false,
+  artifacts: 1,
+  turn: 3,
+  attributes: { model: 'gpt-9@2026-11-01' },
+};
+const traceEvent = { id: 'e-1', type: 'call.settled', service: 'router', at, attributes: { state: 'ok' } };
 
 const work = {
   subject: 'work.cli.hi.acme',
@@ -151,6 +216,10 @@ const work = {
   argsHash: sha,
   workspace,
   decision,
+  background: true,
+  testCommand,
+  redact: ['authorization'],
+  permit,
   approvalDigest: sha,
   deadline: at + 10_000,
   expires: at + 60_000,
@@ -201,7 +270,9 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['WorkspaceSource', 'clone', workspace.source],
   ['WorkspaceSource', 'empty', { type: 'empty' }],
   ['WorkspaceRef', 'clone', workspace],
-  ['TaskRecord', 'open', task],
+  ['DeclaredCommand', 'full', testCommand],
+  ['WorkspaceHome', 'full', { kind: 'cli', slot: 'p3', incarnation: 'cli-1' }],
+  ['TaskRecord', 'open', { ...task, testCommand, home: { kind: 'cli', slot: 'p3', incarnation: 'cli-1' } }],
   ['TaskRecord', 'preparing', { ...task, state: 'preparing' }],
   ['TaskRecord', 'ended', { ...task, state: 'ended', outcome: 'succeeded', endedAt: at + 90_000 }],
   ['Example', 'full', contractOf.capability.examples[0] as { arguments: typeof args }],
@@ -261,8 +332,18 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   [
     'LifeSign',
     'alive',
-    { incarnation: 'w-1', state: 'alive', beat: 9, slots: 4, handlers: ['a'], isolation: ['process'] },
+    {
+      incarnation: 'w-1',
+      state: 'alive',
+      beat: 9,
+      slots: 4,
+      handlers: ['a'],
+      isolation: ['process'],
+      pin: 'p3',
+      storage: 'own',
+    },
   ],
+  ['PinLease', 'held', { holder: 'cli-1', since: at }],
   ['ShardLease', 'held', { holder: 'r-1', beat: 9 }],
   [
     'FabricEvent',
@@ -275,9 +356,56 @@ export const WIRE_SAMPLES: readonly Sample[] = [
       at,
       callId,
       taskId,
+      actor,
       attributes: { state: 'ok', epoch: 1, late: false },
     },
   ],
+  [
+    'FabricEvent',
+    'spans',
+    { id: 'e-2', type: 'trace.spans', service: 'router', tenant: 'acme', at, attributes: {}, spans: [span] },
+  ],
+  [
+    'FabricEvent',
+    'payloads',
+    {
+      id: 'e-3',
+      type: 'call.payloads',
+      service: 'router',
+      tenant: 'acme',
+      at,
+      callId,
+      attributes: {},
+      payloads: [payload],
+    },
+  ],
+  ['SpanRecord', 'full', span],
+  ['PayloadRecord', 'arguments', payload],
+  ['TraceCall', 'full', traceCall],
+  ['TraceEvent', 'full', traceEvent],
+  ['ArtifactId', 'plain', artifactId],
+  ['Share', 'full', { user: 'bob@example.com', agent: 'reviewer' }],
+  [
+    'ArtifactPermit',
+    'call',
+    {
+      action: 'call',
+      actor,
+      taskId,
+      callId,
+      epoch: 1,
+      workspace: taskId,
+      maxBytes: 1_000_000,
+      retentionDays: 30,
+      expires: at + 60_000,
+    },
+  ],
+  ['ArtifactPermit', 'read', { action: 'read', actor, artifactId, expires: at + 60_000 }],
+  ['ArtifactPermit', 'manage', { action: 'manage', actor, artifactId, expires: at + 60_000 }],
+  ['ArtifactPermit', 'list', { action: 'list', actor, expires: at + 60_000 }],
+  ['ArtifactRecord', 'complete', artifact],
+  ['ArtifactRecord', 'live', { ...artifact, state: 'live', sha256: undefined }],
+  ['WorkspaceHead', 'second', { workspace: taskId, tenant: 'acme', generation: 2, manifest: artifactId }],
   [
     'CallRequest',
     'full',
@@ -292,6 +420,10 @@ export const WIRE_SAMPLES: readonly Sample[] = [
       priority: 'lo',
       turn: 3,
       modelCallId: 'call_abc',
+      model: 'gpt-9@2026-11-01',
+      catalogueDigest: sha,
+      repairs: callId,
+      background: true,
       traceparent,
     },
   ],
@@ -337,11 +469,21 @@ export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; r
   getCall: { request: owned, reply: view },
   cancelCall: { request: owned, reply: view },
   createTask: {
-    request: { actor, requestKey: '019e0000-0000-7000-8000-000000000000', title: 'Mend', workspace: workspace.source },
+    request: {
+      actor,
+      requestKey: '019e0000-0000-7000-8000-000000000000',
+      title: 'Mend',
+      workspace: workspace.source,
+      testCommand: { argv: ['node', '--test'], cwd: 'packages/shop' },
+    },
     reply: task,
   },
   getTask: { request: { actor, taskId }, reply: task },
   endTask: { request: { actor, taskId, outcome: 'failed' }, reply: task },
+  permitArtifact: {
+    request: { actor, action: 'read', artifactId, callId },
+    reply: { permit, artifactId },
+  },
   listTools: { request: { actor, allStates: true }, reply: { tools: [summary], catalogueDigest: sha } },
   describeTool: { request: { actor, tool: 'workspace.edit_file' }, reply: { summary, model: modelTool } },
   putDraft: { request: { actor, rights: ['publish'], contract: contractOf }, reply: summary },

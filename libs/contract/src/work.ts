@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Actor, Token, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome } from './result.ts';
-import { WorkspaceRef } from './task.ts';
+import { DeclaredCommand, WorkspaceRef } from './task.ts';
 import { Effect } from './tool-contract.ts';
 
 /** A signed message: `sig` is Ed25519 (base64url) over `<type tag>\n<body>`; `body` is JSON text, verified before it is parsed. */
@@ -36,6 +36,13 @@ export const WorkBody = z.strictObject({
   argsHash: z.string(),
   workspace: WorkspaceRef.optional(),
   decision: DecisionSummary,
+  /** Acknowledged once it is claimed, and then run on the life of its worker (protocol 9). */
+  background: z.boolean().optional(),
+  testCommand: DeclaredCommand.optional(),
+  /** Names of redaction rules of the contract. */
+  redact: z.array(z.string()).optional(),
+  /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */
+  permit: Envelope.optional(),
   approvalDigest: z.string().optional(),
   /** Milliseconds since the epoch: the end of the call. */
   deadline: z.int(),

@@ -69,3 +69,10 @@ export const shardOf = (callId: string): number => {
   const digest = hash('sha256', callId, 'buffer');
   return (digest[0] ?? 0) % OPEN_SHARDS;
 };
+
+/** Who stored it under which name decides the id of an artifact: a repeated write finds the first one. */
+export const artifactIdFor = (tenant: string, callId: string, epoch: number, name: string): string =>
+  `a-${shortHash('artifact', tenant, callId, epoch, name)}`;
+
+/** The name of the log of a background call. */
+export const LOG_NAME = 'log';

@@ -1,3 +1,4 @@
+export * from './artifacts.ts';
 export * from './bus.ts';
 export * from './front.ts';
 export * from './policy.ts';
