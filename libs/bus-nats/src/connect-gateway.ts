@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import { textOf } from './answers.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
-import { openLink } from './link.ts';
-import { callToken, checkedToken, RPC_PREFIX } from './subjects.ts';
+import { type BusLink, openLink } from './link.ts';
+import { callToken, checkedToken, RPC_PREFIX, TRACE_RPC_PREFIX } from './subjects.ts';
 
 /** The gateway's whole side of the bus. */
 export interface GatewayBus extends GatewayPorts, BusConnection {}
@@ -19,16 +19,19 @@ const readNotice = <T>(schema: z.ZodType<T>, data: Uint8Array): T | undefined =>
   }
 };
 
+const ask = async (link: BusLink, subject: string, body: string, timeoutMs: number, otherwise: string) => {
+  try {
+    return textOf((await link.request(subject, body, undefined, timeoutMs)).data);
+  } catch (error) {
+    throw new RequestUnanswered(otherwise, { cause: error });
+  }
+};
+
 export const connectGateway = async (config: BusConfig): Promise<GatewayBus> => {
   const link = await openLink({ ...config, user: 'gateway' });
   const ports: GatewayPorts = {
-    async request(verb, body, timeoutMs) {
-      try {
-        return textOf((await link.request(RPC_PREFIX + verb, body, undefined, timeoutMs)).data);
-      } catch (error) {
-        throw new RequestUnanswered('no router answered', { cause: error });
-      }
-    },
+    request: (verb, body, timeoutMs) => ask(link, RPC_PREFIX + verb, body, timeoutMs, 'no router answered'),
+    askTrace: (verb, body, timeoutMs) => ask(link, TRACE_RPC_PREFIX + verb, body, timeoutMs, 'no trace store answered'),
     onSettled(listener) {
       link.subscribe('settled.*.*', (message) => {
         const notice = readNotice(SettledNotice, message.data);

@@ -13,7 +13,7 @@ import {
 } from '@toolfabric/contract';
 import type { LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
 import type { z } from 'zod';
-import { textOf, usedShare } from './answers.ts';
+import { usedShare } from './answers.ts';
 import { claimFamily, ledgerFamily } from './bucket-families.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
@@ -21,6 +21,7 @@ import { type BusLink, openLink } from './link.ts';
 import { oneBucket, RecordStore } from './record-store.ts';
 import { createResultFeed } from './result-feed.ts';
 import { createResults } from './results.ts';
+import { serveRequests } from './serve-requests.ts';
 import {
   BUCKETS,
   bucketStream,
@@ -47,23 +48,7 @@ export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
 }
 
 const createFront = (link: BusLink): RouterFront => ({
-  serve(handler) {
-    const subscription = link.subscribe(
-      `${RPC_PREFIX}*`,
-      (message) => {
-        const { reply } = message;
-        if (reply === undefined || reply === '') return;
-        const verb = message.subject.slice(RPC_PREFIX.length);
-        handler(verb, textOf(message.data))
-          .then((answer) => link.publish(reply, answer))
-          .catch(() => {
-            // An answer that cannot be sent leaves the request unanswered; it must not end the process.
-          });
-      },
-      RPC_QUEUE,
-    );
-    return () => subscription.unsubscribe();
-  },
+  serve: (handler) => serveRequests(link, RPC_PREFIX, RPC_QUEUE, handler),
   settled(notice) {
     link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
   },

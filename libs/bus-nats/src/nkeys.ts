@@ -7,7 +7,7 @@ export interface BusKeys {
   readonly seeds: Readonly<Record<string, string>>;
 }
 
-/** New keys for every user that these kinds need: `router`, `gateway`, `provisioner`, `worker-<kind>`. */
+/** New keys for every user that these kinds need: `router`, `gateway`, `artifacts`, `trace-writer`, `provisioner`, `worker-<kind>`. */
 export const generateBusKeys = (kinds: readonly string[]): BusKeys => {
   const publicKeys: Record<string, string> = {};
   const seeds: Record<string, string> = {};

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectGateway } from './connect-gateway.ts';
 import { connectLedger } from './connect-ledger.ts';
+import { connectTraceWriter } from './connect-trace-writer.ts';
 import { connectWorker } from './connect-worker.ts';
 import { generateBusKeys } from './nkeys.ts';
 import { permissionsFor } from './permissions.ts';
@@ -13,7 +14,7 @@ const raw: Record<string, RawUser> = {};
 
 beforeAll(async () => {
   server = await TemporaryServer.start({ kinds: ['cli', 'web'] });
-  for (const user of ['router', 'gateway', 'worker-cli', 'worker-web', 'provisioner']) {
+  for (const user of ['router', 'gateway', 'artifacts', 'trace-writer', 'worker-cli', 'worker-web', 'provisioner']) {
     raw[user] = await server.rawUser(user);
   }
 });
@@ -75,6 +76,10 @@ const FORBIDDEN_REQUESTS: Record<string, string[]> = {
     'api.STREAM.INFO.KV_CLAIM_CLI_1',
     'api.CONSUMER.MSG.NEXT.WORK_WEB.hi',
     'api.CONSUMER.MSG.NEXT.RESULTS_CLI.router',
+    'api.CONSUMER.MSG.NEXT.EVENTS.trace',
+    'api.CONSUMER.MSG.NEXT.EVENTS_WORKER_CLI.trace',
+    'rpc.trace.listCalls',
+    'event.artifacts.acme',
     '$JS.API.CONSUMER.MSG.NEXT.WORK_CLI.hi',
     '$JS.API.STREAM.CREATE.MINE',
     '$JS.API.STREAM.DELETE.WORK_CLI',
@@ -95,6 +100,10 @@ const FORBIDDEN_REQUESTS: Record<string, string[]> = {
     'result.cli.acme.x.1',
     'dead.cli.acme',
     'event.router.acme',
+    'event.artifacts.acme',
+    'event.worker-cli.acme',
+    'api.CONSUMER.MSG.NEXT.EVENTS.trace',
+    '$JS.ACK.EVENTS_GATEWAY.trace.1.1.1.1.0',
     'settled.acme.x',
     'progress.cli.acme.x',
     'control.cli.all',
@@ -105,6 +114,69 @@ const FORBIDDEN_REQUESTS: Record<string, string[]> = {
     '$JS.API.CONSUMER.CREATE.WORK_CLI',
     '$JS.API.INFO',
     '_R_.x.y',
+  ],
+  artifacts: [
+    'event.artifacts.acme.more',
+    'event.router.acme',
+    'event.gateway.acme',
+    'event.worker-cli.acme',
+    'event.trace-writer.acme',
+    'work.cli.hi.acme',
+    `$KV.LEDGER_1.call.1.acme.${ID}`,
+    `$KV.CLAIM_CLI_1.claim.cli.1.acme.${ID}`,
+    '$KV.TASKS.task.acme.x',
+    'result.cli.acme.x.1',
+    'dead.cli.acme',
+    'settled.acme.x',
+    'progress.cli.acme.x',
+    'control.cli.all',
+    'rpc.router.permitArtifact',
+    'rpc.trace.getTrace',
+    'api.STREAM.MSG.GET.EVENTS_ARTIFACTS',
+    'api.CONSUMER.MSG.NEXT.EVENTS_ARTIFACTS.trace',
+    'api.CONSUMER.INFO.EVENTS_ARTIFACTS.trace',
+    '$JS.ACK.EVENTS_ARTIFACTS.trace.1.1.1.1.0',
+    '$JS.API.STREAM.PURGE.EVENTS_ARTIFACTS',
+    '$JS.API.INFO',
+    '$SYS.REQ.SERVER.PING',
+    '_R_.x.y',
+  ],
+  'trace-writer': [
+    'event.router.acme',
+    'event.gateway.acme',
+    'event.artifacts.acme',
+    'event.worker-cli.acme',
+    'event.trace-writer.acme',
+    'work.cli.hi.acme',
+    `$KV.LEDGER_1.call.1.acme.${ID}`,
+    `$KV.CLAIM_CLI_1.claim.cli.1.acme.${ID}`,
+    '$KV.APPROVALS.approval.acme.x',
+    '$KV.TASKS.task.acme.x',
+    '$KV.LIVE_CLI.live.cli.w1',
+    'result.cli.acme.x.1',
+    'dead.cli.acme',
+    'settled.acme.x',
+    'progress.cli.acme.x',
+    'control.cli.all',
+    'rpc.router.call',
+    'rpc.trace.getTrace',
+    'api.CONSUMER.MSG.NEXT.WORK_CLI.hi',
+    'api.CONSUMER.MSG.NEXT.RESULTS_CLI.router',
+    'api.CONSUMER.MSG.NEXT.EVENTS.other',
+    'api.CONSUMER.INFO.WORK_CLI.hi',
+    'api.STREAM.INFO.EVENTS',
+    'api.STREAM.MSG.GET.EVENTS',
+    'api.STREAM.MSG.DELETE.EVENTS',
+    'api.STREAM.PURGE.EVENTS',
+    'api.CONSUMER.DURABLE.CREATE.EVENTS.trace',
+    'api.CONSUMER.DELETE.EVENTS.trace',
+    '$JS.API.CONSUMER.MSG.NEXT.EVENTS.trace',
+    '$JS.API.STREAM.PURGE.EVENTS',
+    '$JS.API.STREAM.DELETE.EVENTS',
+    '$JS.ACK.WORK_CLI.hi.1.1.1.1.0',
+    '$JS.ACK.RESULTS_CLI.router.1.1.1.1.0',
+    '$JS.ACK.EVENTS.other.1.1.1.1.0',
+    '$SYS.REQ.SERVER.PING',
   ],
   router: [
     '$JS.API.STREAM.CREATE.MINE',
@@ -122,7 +194,11 @@ const FORBIDDEN_REQUESTS: Record<string, string[]> = {
     '$JS.API.STREAM.MSG.DELETE.EVENTS',
     'event.gateway.acme',
     'event.worker-cli.acme',
+    'event.artifacts.acme',
     'rpc.router.call',
+    'rpc.trace.getTrace',
+    '$JS.API.CONSUMER.MSG.NEXT.EVENTS.trace',
+    '$JS.ACK.EVENTS.trace.1.1.1.1.0',
     '$SYS.REQ.SERVER.PING',
   ],
   provisioner: [
@@ -165,8 +241,58 @@ const FORBIDDEN_HEARING: Record<string, string[]> = {
     '_INBOX_worker-web.>',
     '_R_.>',
   ],
-  gateway: ['>', 'work.>', 'result.>', 'rpc.router.*', '$KV.>', 'event.>', 'control.>', '_INBOX_router.>', '_INBOX.>'],
-  router: ['>', 'work.>', 'result.>', '$KV.>', 'event.>', '_INBOX_gateway.>', '_INBOX_provisioner.>', '_R_.>', '$JS.>'],
+  artifacts: [
+    '>',
+    'event.>',
+    'event.artifacts.*',
+    'settled.>',
+    'work.>',
+    'rpc.>',
+    '$KV.>',
+    '$JS.>',
+    '_INBOX.>',
+    '_R_.>',
+  ],
+  'trace-writer': [
+    '>',
+    'event.>',
+    'event.router.*',
+    'settled.>',
+    'progress.>',
+    'work.>',
+    'result.>',
+    'rpc.router.*',
+    'rpc.>',
+    '$KV.>',
+    '$JS.>',
+    '_INBOX.>',
+    '_INBOX_gateway.>',
+    '_R_.>',
+  ],
+  gateway: [
+    '>',
+    'rpc.trace.*',
+    'work.>',
+    'result.>',
+    'rpc.router.*',
+    '$KV.>',
+    'event.>',
+    'control.>',
+    '_INBOX_router.>',
+    '_INBOX.>',
+  ],
+  router: [
+    '>',
+    'rpc.trace.*',
+    'work.>',
+    'result.>',
+    '$KV.>',
+    'event.>',
+    '_INBOX_gateway.>',
+    '_INBOX_provisioner.>',
+    '_R_.>',
+    '$JS.>',
+  ],
   provisioner: ['>', 'work.>', 'result.>', '$KV.>', 'settled.>', 'rpc.router.*', '_INBOX_router.>', '$JS.>'],
 };
 
@@ -189,6 +315,9 @@ describe('least rights on the bus', () => {
     ['gateway', 'settled.*.*'],
     ['gateway', 'progress.*.acme.x'],
     ['router', 'rpc.router.*'],
+    ['trace-writer', 'rpc.trace.*'],
+    ['trace-writer', '_INBOX_trace-writer.x'],
+    ['artifacts', '_INBOX_artifacts.x'],
   ])('%s may hear %s', async (user, subject) => {
     expect(await as(user).subscribe(subject)).toBe('allowed');
   });
@@ -236,11 +365,17 @@ describe('the reply subject of a request', () => {
     ['worker-cli', 'event.worker-cli.acme', '{}'],
     ['gateway', 'event.gateway.acme', '{}'],
     ['gateway', 'rpc.router.call', '{}'],
+    ['gateway', 'rpc.trace.getTrace', '{}'],
+    ['artifacts', 'event.artifacts.acme', '{}'],
+    ['trace-writer', 'api.CONSUMER.MSG.NEXT.EVENTS_GATEWAY.trace', JSON.stringify({ batch: 1, no_wait: true })],
+    ['trace-writer', 'api.CONSUMER.INFO.EVENTS.trace', ''],
   ];
 
   it.each(REQUESTS)('%s gets nothing stored by asking %s with a foreign one', async (user, subject, body) => {
     const router = await connectLedger(server.configFor('router'));
     router.serve(async () => '{"answer":true}');
+    const tracer = await connectTraceWriter(server.configFor('trace-writer'), ['cli', 'web']);
+    tracer.serve(async () => '{"answer":true}');
     await router.work.publish('cli', 'work.cli.hi.acme', `bait-${subject}-${user}`, Buffer.from('bait'));
     const before = await stored();
     for (const target of TARGETS) await as(user).publish(subject, body, target);
@@ -248,9 +383,10 @@ describe('the reply subject of a request', () => {
     const after = await stored();
     // Its own events are the sender's to write; the router's stand in another stream.
     const own = eventStream(user);
-    const written = subject.startsWith('event.') ? TARGETS.length : 0;
-    expect(after).toEqual({ ...before, [own]: (before[own] ?? 0) + written });
+    const written = subject.startsWith('event.') ? { [own]: (before[own] ?? 0) + TARGETS.length } : {};
+    expect(after).toEqual({ ...before, ...written });
     await router.close();
+    await tracer.close();
   });
 
   it('a worker writes at most into its own kind by it', async () => {

@@ -6,6 +6,8 @@ import {
   bucketStream,
   CORE_API,
   claimBucket,
+  consumerInfoSubject,
+  eventStreams,
   everyControlSubject,
   IMPORTED_API,
   inboxPrefix,
@@ -18,6 +20,8 @@ import {
   RESULT_CONSUMER,
   resultStream,
   streamInfoSubject,
+  TRACE_CONSUMER,
+  TRACE_RPC_PREFIX,
   WORK_CONSUMERS,
   workerUser,
   workStream,
@@ -54,6 +58,8 @@ export interface AccountRights {
 
 export const CORE_ACCOUNT = 'CORE';
 export const GATEWAY_ACCOUNT = 'GATEWAY';
+export const ARTIFACTS_ACCOUNT = 'ARTIFACTS';
+export const TRACE_ACCOUNT = 'TRACE';
 export const PROBE_STREAM = 'PROBE_FEATURES';
 
 const slots = Array.from({ length: RING_SLOTS }, (_, slot) => slot);
@@ -62,6 +68,9 @@ const plain = (subject: string): Share => ({ subject });
 
 /** A request to the stream interface, under another name: the plain one is taken by every account's own. */
 const api = (make: (prefix: string) => string): Share => ({ subject: make(CORE_API), as: make(IMPORTED_API) });
+
+/** Answers to requests that came from another account. */
+const ANSWERS = '_R_.>';
 
 const progressOf = (kind: string): string => `progress.${kind}.*.*`;
 
@@ -97,7 +106,10 @@ const workerAccount = (kind: string): AccountRights => {
 
 /** Progress comes from the workers' accounts directly: a service import does not feed a stream import. */
 const gatewayAccount = (kinds: readonly string[]): AccountRights => {
-  const services = ['rpc.router.*', 'event.gateway.*'].map(plain);
+  const services: Share[] = [
+    ...['rpc.router.*', 'event.gateway.*'].map(plain),
+    { subject: `${TRACE_RPC_PREFIX}*`, from: TRACE_ACCOUNT },
+  ];
   const feeds = [
     plain('settled.*.*'),
     ...kinds.map((kind) => ({ subject: progressOf(kind), from: kindAccount(kind) })),
@@ -114,6 +126,35 @@ const gatewayAccount = (kinds: readonly string[]): AccountRights => {
     ],
     services,
     feeds,
+  };
+};
+
+/** Everything else that the artifact store does comes in over its own port. */
+const artifactsAccount = (): AccountRights => {
+  const own = plain('event.artifacts.*');
+  const user = { user: 'artifacts', publish: [own.subject], subscribe: [ownInbox('artifacts')] };
+  return { account: ARTIFACTS_ACCOUNT, streams: false, users: [user], services: [own], feeds: [] };
+};
+
+/** Takes events and answers questions: it can write nothing into any stream. */
+const traceAccount = (kinds: readonly string[]): AccountRights => {
+  const services = eventStreams(kinds).flatMap((stream) => [
+    api((prefix) => nextSubject(prefix, stream, TRACE_CONSUMER)),
+    api((prefix) => consumerInfoSubject(prefix, stream, TRACE_CONSUMER)),
+    plain(ackSubject(stream, TRACE_CONSUMER)),
+  ]);
+  return {
+    account: TRACE_ACCOUNT,
+    streams: false,
+    users: [
+      {
+        user: 'trace-writer',
+        publish: [...services.map((share) => share.as ?? share.subject), ANSWERS],
+        subscribe: [ownInbox('trace-writer'), `${TRACE_RPC_PREFIX}*`],
+      },
+    ],
+    services,
+    feeds: [],
   };
 };
 
@@ -145,8 +186,7 @@ const router = (kinds: readonly string[]): UserRights => {
       ]),
       'event.router.*',
       'settled.*.*',
-      /** Answers to requests that came from another account. */
-      '_R_.>',
+      ANSWERS,
     ],
     subscribe: [ownInbox('router'), 'rpc.router.*'],
   };
@@ -176,6 +216,8 @@ const provisioner = (): UserRights => ({
 export const permissionsFor = (kinds: readonly string[]): AccountRights[] => [
   { account: CORE_ACCOUNT, streams: true, users: [router(kinds), provisioner()], services: [], feeds: [] },
   gatewayAccount(kinds),
+  artifactsAccount(),
+  traceAccount(kinds),
   ...kinds.map(workerAccount),
 ];
 

@@ -6,6 +6,7 @@ import { isProductionGrade } from './probe-features.ts';
 import type { Provisioner } from './provisioner.ts';
 import { purgeableSlot } from './purge-slot.ts';
 import { SIZES } from './sizes.ts';
+import { eventStreams } from './subjects.ts';
 import { TemporaryServer } from './testing/index.ts';
 import { type Topology, topologyFor, topologyMark } from './topology.ts';
 
@@ -62,7 +63,10 @@ describe('provisioner', () => {
     const slower = topologyFor(['cli', 'web'], PACES.production, SIZES.laptop);
     const plan = await provisioner.plan(slower);
     expect(plan.map(({ target }) => target).sort()).toEqual(
-      ['RESULTS_CLI/router', 'RESULTS_WEB/router', 'WORK_CLI/hi', 'WORK_CLI/lo', 'WORK_WEB/hi', 'WORK_WEB/lo'].sort(),
+      [
+        ...['RESULTS_CLI/router', 'RESULTS_WEB/router', 'WORK_CLI/hi', 'WORK_CLI/lo', 'WORK_WEB/hi', 'WORK_WEB/lo'],
+        ...eventStreams(['cli', 'web']).map((stream) => `${stream}/trace`),
+      ].sort(),
     );
     await provisioner.apply(slower);
     expect(await provisioner.plan(slower)).toEqual([]);

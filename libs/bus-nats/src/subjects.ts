@@ -32,6 +32,11 @@ export const EVENT_STREAM = 'EVENTS';
 /** Events of one service other than the router. */
 export const eventStream = (service: string): string =>
   `EVENTS_${checkedToken(service).toUpperCase().replaceAll('-', '_')}`;
+/** Every event stream of these kinds: the router's, and one of each other service that has events. */
+export const eventStreams = (kinds: readonly string[]): string[] => [
+  EVENT_STREAM,
+  ...['gateway', 'artifacts', ...kinds.map(workerUser)].map(eventStream),
+];
 export const DEAD_STREAM = 'DEAD';
 
 export const ledgerBucket = (slot: number): string => `LEDGER_${slot}`;
@@ -49,9 +54,10 @@ export const BUCKETS = {
 export const bucketStream = (bucket: string): string => `KV_${bucket}`;
 export const bucketPrefix = (bucket: string): string => `$KV.${bucket}.`;
 
-/** Durable consumers: two a work stream, one a result stream. */
+/** Durable consumers: two a work stream, one a result stream, one an event stream. */
 export const WORK_CONSUMERS: readonly [Priority, Priority] = ['hi', 'lo'];
 export const RESULT_CONSUMER = 'router';
+export const TRACE_CONSUMER = 'trace';
 
 export const workSubject = (kind: string, priority: Priority, tenant: string): string =>
   `work.${checkedToken(kind)}.${priority}.${checkedToken(tenant)}`;
@@ -72,6 +78,9 @@ export const settledSubject = (tenant: string, callId: string): string =>
   `settled.${checkedToken(tenant)}.${callToken(callId)}`;
 export const RPC_PREFIX = 'rpc.router.';
 export const RPC_QUEUE = 'router';
+/** Questions to the trace store. */
+export const TRACE_RPC_PREFIX = 'rpc.trace.';
+export const TRACE_RPC_QUEUE = 'trace';
 
 /** Prefix of the stream interface: the server's own, and the name under which accounts without streams import it. */
 export const CORE_API = '$JS.API';
@@ -82,6 +91,8 @@ export const nextSubject = (prefix: string, stream: string, consumer: string): s
   `${prefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
 export const messageGetSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.MSG.GET.${stream}`;
 export const messageDeleteSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.MSG.DELETE.${stream}`;
+export const consumerInfoSubject = (prefix: string, stream: string, consumer: string): string =>
+  `${prefix}.CONSUMER.INFO.${stream}.${consumer}`;
 export const streamInfoSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.INFO.${stream}`;
 export const ackSubject = (stream: string, consumer: string): string => `$JS.ACK.${stream}.${consumer}.>`;
 

@@ -14,13 +14,14 @@ import {
   lifeBucket,
   RESULT_CONSUMER,
   resultStream,
+  TRACE_CONSUMER,
   WORK_CONSUMERS,
   workerUser,
   workStream,
 } from './subjects.ts';
 
 /** Raised with every change of a name, subject or policy below; a server that shows a later one is left alone. */
-export const TOPOLOGY_VERSION = 1;
+export const TOPOLOGY_VERSION = 2;
 /** Bytes of one stored message. A call record holds arguments and a result, so it is larger than a message in flight. */
 export const MAX_STORED_BYTES = 160 * 1024;
 
@@ -116,6 +117,18 @@ const log = (name: string, subjects: string[], maxBytes: number, days: number, r
   consumers: [],
 });
 
+/** Events stay for their days, whether the trace writer has taken them or not. */
+const events = (service: string | undefined, bytes: number, pace: Pace, sizes: Sizes): StreamSpec => ({
+  ...log(
+    service === undefined ? EVENT_STREAM : eventStream(service),
+    [`event.${service ?? 'router'}.*`],
+    bytes,
+    7,
+    sizes.replicas,
+  ),
+  consumers: [consumer(TRACE_CONSUMER, pace.ackWaitMs)],
+});
+
 /** A stream that the key-value clients of the bus understand, with one value a key. */
 const bucket = (name: string, maxBytes: number, replicas: number): StreamSpec => ({
   name: bucketStream(name),
@@ -136,15 +149,16 @@ const serviceEvents = (sizes: Sizes): number => Math.floor(sizes.events / 4);
 const ofKind = (kind: string, pace: Pace, sizes: Sizes): StreamSpec[] => [
   work(kind, pace, sizes),
   results(kind, pace, sizes),
-  log(eventStream(workerUser(kind)), [`event.${workerUser(kind)}.*`], serviceEvents(sizes), 7, sizes.replicas),
+  events(workerUser(kind), serviceEvents(sizes), pace, sizes),
   ...slots.map((slot) => bucket(claimBucket(kind, slot), sizes.claimSlot, sizes.replicas)),
   bucket(lifeBucket(kind), sizes.lives, sizes.replicas),
 ];
 
 /** The router's events, among them the ends of calls, stand apart: no other service can push them out. */
-const shared = (sizes: Sizes): StreamSpec[] => [
-  log(EVENT_STREAM, ['event.router.*'], sizes.events, 7, sizes.replicas),
-  log(eventStream('gateway'), ['event.gateway.*'], serviceEvents(sizes), 7, sizes.replicas),
+const shared = (pace: Pace, sizes: Sizes): StreamSpec[] => [
+  events(undefined, sizes.events, pace, sizes),
+  events('gateway', serviceEvents(sizes), pace, sizes),
+  events('artifacts', serviceEvents(sizes), pace, sizes),
   log(DEAD_STREAM, ['dead.*.*'], sizes.dead, 30, sizes.replicas),
   ...slots.map((slot) => bucket(ledgerBucket(slot), sizes.ledgerSlot, sizes.replicas)),
   bucket(BUCKETS.open, sizes.open, sizes.replicas),
@@ -157,7 +171,7 @@ const shared = (sizes: Sizes): StreamSpec[] => [
 
 /** Streams, consumers and buckets as data, for these kinds (pools). */
 export const topologyFor = (kinds: readonly string[], pace: Pace, sizes: Sizes): Topology => {
-  const streams = [...shared(sizes), ...kinds.flatMap((kind) => ofKind(kind, pace, sizes))];
+  const streams = [...shared(pace, sizes), ...kinds.flatMap((kind) => ofKind(kind, pace, sizes))];
   return {
     version: TOPOLOGY_VERSION,
     streams,

@@ -72,6 +72,31 @@ export interface ResultFeed {
   run(inFlight: number, onDelivery: (delivery: Delivery) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
+export interface EventFeedOptions {
+  /** Events of one stream that may be taken and not yet acknowledged. */
+  readonly inFlight: number;
+  /** Of these, how many are asked for at once. */
+  readonly ahead: number;
+  /** Asked before more is fetched; looked at again whenever an event was finished. */
+  hasRoom(): boolean;
+}
+
+/** How far behind the reader of one event stream is, in events. */
+export interface EventLag {
+  readonly stream: string;
+  readonly waiting: number;
+  /** Taken and not yet acknowledged. */
+  readonly unacknowledged: number;
+}
+
+/** The events of every service, as the trace writer takes them in; each comes again until it is acknowledged. */
+export interface EventFeed {
+  /** Resolves when `signal` is aborted and the last promise of `onDelivery` has ended. */
+  run(options: EventFeedOptions, onDelivery: (delivery: Delivery) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** Throws `StoreUnavailable`. */
+  lag(): Promise<EventLag[]>;
+}
+
 export interface EventLog {
   /** Fire and forget. */
   emit(event: FabricEvent): void;

@@ -1,10 +1,14 @@
 import {
+  connectEvents,
   connectGateway,
   connectLedger,
+  connectTraceWriter,
   connectWorker,
+  type EventsBus,
   type GatewayBus,
   type LedgerBus,
   type Provisioner,
+  type TraceWriterBus,
   type WorkerBus,
 } from '@toolfabric/bus-nats';
 import { type RawUser, TemporaryServer, type TemporaryServerOptions } from '@toolfabric/bus-nats/testing';
@@ -13,7 +17,7 @@ import { generateSigningKey, type PublicKeyEntry } from '@toolfabric/kernel';
 export interface TestNats {
   readonly url: string;
   readonly kinds: readonly string[];
-  /** NKey seeds by bus user: `router`, `gateway`, `provisioner`, `worker-<kind>`. */
+  /** NKey seeds by bus user: `router`, `gateway`, `artifacts`, `trace-writer`, `provisioner`, `worker-<kind>`. */
   readonly seeds: Readonly<Record<string, string>>;
   /** A signing key with the role of a router, and the key file that every service reads. */
   readonly signing: {
@@ -25,6 +29,8 @@ export interface TestNats {
   connectAsRouter(name?: string): Promise<LedgerBus>;
   connectAsWorker(kind: string, name?: string): Promise<WorkerBus>;
   connectAsGateway(name?: string): Promise<GatewayBus>;
+  connectAsArtifacts(name?: string): Promise<EventsBus>;
+  connectAsTraceWriter(name?: string): Promise<TraceWriterBus>;
   connectAsProvisioner(): Promise<Provisioner>;
   /** A bare connection for negative tests. */
   connectRaw(user: string): Promise<RawUser>;
@@ -61,6 +67,9 @@ export const startNats = async (options: TemporaryServerOptions): Promise<TestNa
     connectAsRouter: async (name) => keep(connectLedger(server.configFor('router', name))),
     connectAsWorker: async (kind, name) => keep(connectWorker(server.configFor(`worker-${kind}`, name), kind)),
     connectAsGateway: async (name) => keep(connectGateway(server.configFor('gateway', name))),
+    connectAsArtifacts: async (name) => keep(connectEvents(server.configFor('artifacts', name), 'artifacts')),
+    connectAsTraceWriter: async (name) =>
+      keep(connectTraceWriter(server.configFor('trace-writer', name), server.kinds)),
     connectAsProvisioner: () => keep(server.provisioner()),
     connectRaw: async (user) => keep(server.rawUser(user)),
     kill: () => server.kill(),

@@ -102,6 +102,7 @@ export class ScriptedRouter {
         }
         return reply;
       },
+      askTrace: () => Promise.reject(new RequestUnanswered('no trace store')),
       onSettled: (listener) => void this.#settled.add(listener),
       watchProgress: (_tenant, callId, listener) => {
         const watcher = { callId, listener };
