@@ -1,10 +1,17 @@
 import type {
+  ArtifactRecord,
   CallView,
+  DeclaredCommand,
   ModelTool,
+  PayloadRecord,
   RpcReply,
+  Share,
+  SpanRecord,
   TaskOutcome,
   TaskRecord,
   ToolSummary,
+  TraceCall,
+  TraceEvent,
   WorkspaceSource,
 } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
@@ -41,6 +48,8 @@ export interface CallOptions extends RequestOptions {
 export interface NewTask {
   readonly title?: string;
   readonly workspace?: WorkspaceSource;
+  /** What `test.run` will run; it cannot be changed later. */
+  readonly testCommand?: Omit<DeclaredCommand, 'sha256'>;
   /** A UUIDv7; made here when left out. The same key gives the same task. */
   readonly requestKey?: string;
 }
@@ -59,6 +68,14 @@ export interface Proposal {
   readonly priority?: 'hi' | 'lo';
   readonly turn?: number;
   readonly modelCallId?: string;
+  /** The model that proposes it, with its version. */
+  readonly model?: string;
+  /** Digest of the catalogue that the model saw, as `listTools` gives it. */
+  readonly catalogueDigest?: string;
+  /** The failed call that this one is a better try of. */
+  readonly repairs?: string;
+  /** Run it apart from the wait of its caller, for tools that allow it. */
+  readonly background?: boolean;
   /** W3C trace context. */
   readonly traceparent?: string;
 }
@@ -67,6 +84,61 @@ export interface Proposal {
 export type CallNews =
   | { readonly type: 'call'; readonly call: CallView }
   | { readonly type: 'progress'; readonly progress: Progress };
+
+/** A piece of the log of a call, as bytes: a character may be cut at its border only where the log itself ends so. */
+export interface LogPiece {
+  readonly data: Uint8Array;
+  /** Where the next read goes on. */
+  readonly cursor: number;
+  /** Bytes that were not kept, so far, and where in the log they are missing. */
+  readonly dropped: number;
+  readonly gapAt?: number;
+  readonly complete: boolean;
+}
+
+export interface LogOptions extends RequestOptions {
+  /** Bytes that were read before. */
+  readonly cursor?: number;
+  /** Waits for more until the call has ended; reconnects when the gateway goes away. */
+  readonly follow?: boolean;
+  readonly maxBytes?: number;
+}
+
+export interface ArtifactFilter {
+  readonly taskId?: string;
+  readonly callId?: string;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** Milliseconds since the epoch, and what the rows must be equal to. */
+export interface CallFilter {
+  readonly taskId?: string;
+  readonly tool?: string;
+  readonly state?: string;
+  readonly errorType?: string;
+  readonly truncated?: boolean;
+  readonly since?: number;
+  readonly until?: number;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface Trace {
+  /** Left out until the call has ended. */
+  readonly call?: TraceCall;
+  readonly events: readonly TraceEvent[];
+  readonly spans: readonly SpanRecord[];
+  readonly payloads: readonly PayloadRecord[];
+  /** More events or spans than an answer holds. */
+  readonly cut: boolean;
+}
+
+export interface ArtifactRange extends RequestOptions {
+  readonly from?: number;
+  /** The byte after the last one. */
+  readonly to?: number;
+}
 
 /**
  * The verbs of the fabric. They reject with a `FabricError` whose type is a row of the error table, or with the reason
@@ -85,6 +157,24 @@ export interface FabricClient {
   watchCall(callId: string, options?: RequestOptions): AsyncGenerator<CallNews, void, void>;
   cancelCall(callId: string, options?: RequestOptions): Promise<CallView>;
   getCall(callId: string, options?: RequestOptions): Promise<CallView>;
+  listArtifacts(
+    filter?: ArtifactFilter,
+    options?: RequestOptions,
+  ): Promise<{ artifacts: ArtifactRecord[]; next?: string }>;
+  getArtifact(artifactId: string, options?: RequestOptions): Promise<ArtifactRecord>;
+  /** The description, and the bytes while they come. Not reading on holds the stream back. */
+  readArtifact(
+    artifactId: string,
+    range?: ArtifactRange,
+  ): Promise<{ artifact: ArtifactRecord; data: AsyncGenerator<Uint8Array, void, void> }>;
+  readCallLog(callId: string, options?: LogOptions): AsyncGenerator<LogPiece, void, void>;
+  shareArtifact(artifactId: string, share: Share, options?: RequestOptions): Promise<ArtifactRecord>;
+  unshareArtifact(artifactId: string, share: Share, options?: RequestOptions): Promise<ArtifactRecord>;
+  pinArtifact(artifactId: string, options?: RequestOptions): Promise<ArtifactRecord>;
+  unpinArtifact(artifactId: string, options?: RequestOptions): Promise<ArtifactRecord>;
+  deleteArtifact(artifactId: string, options?: RequestOptions): Promise<void>;
+  listCalls(filter?: CallFilter, options?: RequestOptions): Promise<{ calls: TraceCall[]; next?: string }>;
+  getTrace(callId: string, options?: RequestOptions): Promise<Trace>;
   putDraft(contract: Json, options?: RequestOptions): Promise<ToolSummary>;
   publish(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
   deprecate(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;

@@ -13,4 +13,8 @@ export const proposalToWire = (proposal: Proposal): wireCall.CallProposal => ({
   priority: priorityToWire(proposal.priority),
   turn: proposal.turn,
   modelCallId: proposal.modelCallId,
+  model: proposal.model,
+  catalogueDigest: proposal.catalogueDigest,
+  repairs: proposal.repairs,
+  background: proposal.background,
 });

@@ -3,6 +3,7 @@ import {
   type ToolServiceClient,
   taskFromWire,
   taskOutcomeToWire,
+  testCommandToWire,
   type wireTask,
   workspaceSourceToWire,
 } from '@toolfabric/proto';
@@ -14,8 +15,13 @@ type TaskVerbs = Pick<FabricClient, 'createTask' | 'getTask' | 'endTask'>;
 const taskOf = ({ task }: { task: wireTask.Task | undefined }) => taskFromWire(present(task));
 
 export const taskVerbs = (tools: ToolServiceClient, requester: Requester): TaskVerbs => ({
-  createTask({ title = '', workspace, requestKey = uuidv7() }, options = {}) {
-    const request = { requestKey, title, workspace: workspace && workspaceSourceToWire(workspace) };
+  createTask({ title = '', workspace, testCommand, requestKey = uuidv7() }, options = {}) {
+    const request = {
+      requestKey,
+      title,
+      workspace: workspace && workspaceSourceToWire(workspace),
+      testCommand: testCommand && testCommandToWire(testCommand),
+    };
     return requester.ask(tools.createTask.bind(tools), request, taskOf, options);
   },
   getTask: (taskId, options = {}) => requester.ask(tools.getTask.bind(tools), { taskId }, taskOf, options),

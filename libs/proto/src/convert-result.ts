@@ -7,7 +7,7 @@ import { parseWireJson } from './wire-json.ts';
 
 const statuses = enumCodec('result status', wire.ResultStatus, ResultStatus.options);
 const sideEffects = enumCodec('side effect', wire.SideEffect, SideEffect.options);
-const trusts = enumCodec('trust', wire.Trust, ['trusted', 'untrusted'] as const);
+export const trusts = enumCodec('trust', wire.Trust, ['trusted', 'untrusted'] as const);
 const units = enumCodec('truncation unit', wire.TruncationUnit, Truncation.shape.unit.unwrap().options);
 
 /** An empty list and a list that is left out are the same on the wire. */
@@ -32,7 +32,7 @@ export const toolResultToWire = (result: ToolResult): wire.ToolResult => ({
   usage: result.usage && { durationMs: result.usage.durationMs, cpuMs: result.usage.cpuMs },
   callId: result.callId,
   tool: { name: result.tool.name, version: result.tool.version },
-  decision: result.decision,
+  decision: result.decision && decisionToWire(result.decision),
   attempt: result.attempt,
 });
 
@@ -82,5 +82,17 @@ const usageFromWire = ({ durationMs, cpuMs }: wire.Usage) => ({
 
 const decisionFromWire = ({ policyVersion, rule, limits }: wire.Decision): DecisionSummary => {
   if (limits === undefined) throw new WireMismatch('a decision without limits');
-  return { policyVersion, rule, limits: { timeoutMs: limits.timeoutMs, outputBytes: limits.outputBytes } };
+  return { policyVersion, rule, limits: limitsFromWire(limits) };
 };
+
+const decisionToWire = ({ policyVersion, rule, limits }: DecisionSummary): wire.Decision => ({
+  policyVersion,
+  rule,
+  limits: { timeoutMs: limits.timeoutMs, outputBytes: limits.outputBytes, outputTokens: limits.outputTokens },
+});
+
+const limitsFromWire = ({ timeoutMs, outputBytes, outputTokens }: wire.DecisionLimits): DecisionSummary['limits'] => ({
+  timeoutMs,
+  outputBytes,
+  ...(outputTokens === undefined ? {} : { outputTokens }),
+});

@@ -1,4 +1,11 @@
-import { TaskOutcome, TaskRecord, type WorkspaceRef, type WorkspaceSource } from '@toolfabric/contract';
+import {
+  type DeclaredCommand,
+  TaskOutcome,
+  TaskRecord,
+  type WorkspaceRef,
+  type WorkspaceSource,
+} from '@toolfabric/contract';
+import { toolErrorFromWire, toolErrorToWire } from './convert-error.ts';
 import { enumCodec, WireMismatch } from './enum-codec.ts';
 import * as wire from './gen/toolfabric/v1/task.ts';
 
@@ -32,6 +39,20 @@ export const taskToWire = (task: TaskRecord): wire.Task => ({
   outcome: task.outcome === undefined ? wire.TaskOutcome.UNSPECIFIED : taskOutcomeToWire(task.outcome),
   createdAtMs: task.createdAt,
   endedAtMs: task.endedAt,
+  testCommand: task.testCommand && { ...task.testCommand, argv: [...task.testCommand.argv], cwd: task.testCommand.cwd },
+  failure: task.failure && toolErrorToWire(task.failure),
+});
+
+/** What a request declares: the hash is the fabric's. */
+export const testCommandFromWire = ({ argv, cwd }: wire.TestCommand): Omit<DeclaredCommand, 'sha256'> => ({
+  argv,
+  ...(cwd === undefined ? {} : { cwd }),
+});
+
+export const testCommandToWire = ({ argv, cwd }: Omit<DeclaredCommand, 'sha256'>): wire.TestCommand => ({
+  argv: [...argv],
+  cwd,
+  sha256: '',
 });
 
 /** Throws `WireMismatch` for a state that this side does not know, and for a task without an actor. */
@@ -44,6 +65,10 @@ export const taskFromWire = (task: wire.Task): TaskRecord => {
     ...(task.workspace === undefined ? {} : { workspace: workspaceFromWire(task.workspace) }),
     state: states.fromWire(task.state),
     ...(task.outcome === wire.TaskOutcome.UNSPECIFIED ? {} : { outcome: taskOutcomeFromWire(task.outcome) }),
+    ...(task.testCommand === undefined
+      ? {}
+      : { testCommand: { ...testCommandFromWire(task.testCommand), sha256: task.testCommand.sha256 } }),
+    ...(task.failure === undefined ? {} : { failure: toolErrorFromWire(task.failure) }),
     createdAt: task.createdAtMs,
     ...(task.endedAtMs === undefined ? {} : { endedAt: task.endedAtMs }),
   };

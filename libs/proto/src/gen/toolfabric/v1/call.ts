@@ -64,6 +64,10 @@ export interface CallProposal {
   priority: Priority;
   turn?: number | undefined;
   modelCallId?: string | undefined;
+  model?: string | undefined;
+  catalogueDigest?: string | undefined;
+  repairs?: string | undefined;
+  background?: boolean | undefined;
 }
 
 export interface CallView {
@@ -94,6 +98,10 @@ function createBaseCallProposal(): CallProposal {
     priority: 0,
     turn: undefined,
     modelCallId: undefined,
+    model: undefined,
+    catalogueDigest: undefined,
+    repairs: undefined,
+    background: undefined,
   };
 }
 
@@ -125,6 +133,18 @@ export const CallProposal: MessageFns<CallProposal> = {
     }
     if (message.modelCallId !== undefined) {
       writer.uint32(74).string(message.modelCallId);
+    }
+    if (message.model !== undefined) {
+      writer.uint32(82).string(message.model);
+    }
+    if (message.catalogueDigest !== undefined) {
+      writer.uint32(90).string(message.catalogueDigest);
+    }
+    if (message.repairs !== undefined) {
+      writer.uint32(98).string(message.repairs);
+    }
+    if (message.background !== undefined) {
+      writer.uint32(104).bool(message.background);
     }
     return writer;
   },
@@ -212,6 +232,38 @@ export const CallProposal: MessageFns<CallProposal> = {
             }
 
             message.modelCallId = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.catalogueDigest = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.repairs = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.background = reader.bool();
             continue;
           }
         }

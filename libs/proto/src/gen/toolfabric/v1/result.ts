@@ -159,6 +159,7 @@ export interface Usage {
 export interface DecisionLimits {
   timeoutMs: number;
   outputBytes: number;
+  outputTokens?: number | undefined;
 }
 
 export interface Decision {
@@ -1054,7 +1055,7 @@ export const Usage: MessageFns<Usage> = {
 };
 
 function createBaseDecisionLimits(): DecisionLimits {
-  return { timeoutMs: 0, outputBytes: 0 };
+  return { timeoutMs: 0, outputBytes: 0, outputTokens: undefined };
 }
 
 export const DecisionLimits: MessageFns<DecisionLimits> = {
@@ -1064,6 +1065,9 @@ export const DecisionLimits: MessageFns<DecisionLimits> = {
     }
     if (message.outputBytes !== 0) {
       writer.uint32(16).uint64(message.outputBytes);
+    }
+    if (message.outputTokens !== undefined) {
+      writer.uint32(24).uint64(message.outputTokens);
     }
     return writer;
   },
@@ -1095,6 +1099,14 @@ export const DecisionLimits: MessageFns<DecisionLimits> = {
             }
 
             message.outputBytes = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.outputTokens = longToNumber(reader.uint64());
             continue;
           }
         }

@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { ToolError } from "./result.ts";
 
 export const TaskState = { UNSPECIFIED: 0, PREPARING: 1, OPEN: 2, ENDED: 3 } as const;
 
@@ -58,6 +59,12 @@ export interface Workspace {
   source: WorkspaceSource | undefined;
 }
 
+export interface TestCommand {
+  argv: string[];
+  cwd?: string | undefined;
+  sha256: string;
+}
+
 export interface Task {
   taskId: string;
   actor: Actor | undefined;
@@ -67,6 +74,8 @@ export interface Task {
   outcome: TaskOutcome;
   createdAtMs: number;
   endedAtMs?: number | undefined;
+  testCommand: TestCommand | undefined;
+  failure: ToolError | undefined;
 }
 
 function createBaseActor(): Actor {
@@ -391,6 +400,74 @@ export const Workspace: MessageFns<Workspace> = {
   },
 };
 
+function createBaseTestCommand(): TestCommand {
+  return { argv: [], cwd: undefined, sha256: "" };
+}
+
+export const TestCommand: MessageFns<TestCommand> = {
+  encode(message: TestCommand, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.argv) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.cwd !== undefined) {
+      writer.uint32(18).string(message.cwd);
+    }
+    if (message.sha256 !== "") {
+      writer.uint32(26).string(message.sha256);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TestCommand {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTestCommand();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.argv.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.cwd = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.sha256 = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseTask(): Task {
   return {
     taskId: "",
@@ -401,6 +478,8 @@ function createBaseTask(): Task {
     outcome: 0,
     createdAtMs: 0,
     endedAtMs: undefined,
+    testCommand: undefined,
+    failure: undefined,
   };
 }
 
@@ -429,6 +508,12 @@ export const Task: MessageFns<Task> = {
     }
     if (message.endedAtMs !== undefined) {
       writer.uint32(64).uint64(message.endedAtMs);
+    }
+    if (message.testCommand !== undefined) {
+      TestCommand.encode(message.testCommand, writer.uint32(74).fork()).join();
+    }
+    if (message.failure !== undefined) {
+      ToolError.encode(message.failure, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -508,6 +593,22 @@ export const Task: MessageFns<Task> = {
             }
 
             message.endedAtMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.testCommand = TestCommand.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.failure = ToolError.decode(reader, reader.uint32());
             continue;
           }
         }

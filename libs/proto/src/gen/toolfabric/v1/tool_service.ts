@@ -21,13 +21,14 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { CallProgress, CallProposal, CallView } from "./call.ts";
-import { Task, TaskOutcome, WorkspaceSource } from "./task.ts";
+import { Task, TaskOutcome, TestCommand, WorkspaceSource } from "./task.ts";
 import { ModelTool, ToolSummary } from "./tool.ts";
 
 export interface CreateTaskRequest {
   requestKey: string;
   title: string;
   workspace: WorkspaceSource | undefined;
+  testCommand: TestCommand | undefined;
 }
 
 export interface CreateTaskResponse {
@@ -111,7 +112,7 @@ export interface GetCallResponse {
 }
 
 function createBaseCreateTaskRequest(): CreateTaskRequest {
-  return { requestKey: "", title: "", workspace: undefined };
+  return { requestKey: "", title: "", workspace: undefined, testCommand: undefined };
 }
 
 export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
@@ -124,6 +125,9 @@ export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
     }
     if (message.workspace !== undefined) {
       WorkspaceSource.encode(message.workspace, writer.uint32(26).fork()).join();
+    }
+    if (message.testCommand !== undefined) {
+      TestCommand.encode(message.testCommand, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -163,6 +167,14 @@ export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
             }
 
             message.workspace = WorkspaceSource.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.testCommand = TestCommand.decode(reader, reader.uint32());
             continue;
           }
         }

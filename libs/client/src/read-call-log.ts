@@ -1,0 +1,59 @@
+import { FabricError } from '@toolfabric/kernel';
+import type { ArtifactServiceClient } from '@toolfabric/proto';
+import type { LogOptions, LogPiece } from './client-types.ts';
+import type { Requester } from './requester.ts';
+import { BackOff, isWorthRetrying } from './retry-unavailable.ts';
+import { serverStream } from './server-stream.ts';
+
+/** A reader without a timeout gives up after so long without a gateway. */
+const RECONNECT_MS = 60_000;
+
+/** Goes on at its cursor after a broken connection: nothing is told twice, nothing is passed over. */
+export async function* readCallLog(
+  client: ArtifactServiceClient,
+  requester: Requester,
+  callId: string,
+  { cursor: start = 0, follow = false, maxBytes, signal, timeoutMs }: LogOptions,
+): AsyncGenerator<LogPiece, void, void> {
+  const { clock, metadata } = requester;
+  const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs;
+  const backOff = new BackOff(clock);
+  let cursor = start;
+  let lastHeard = clock.monotonic();
+  for (;;) {
+    const left = maxBytes === undefined ? undefined : Math.max(0, maxBytes - (cursor - start));
+    const request = { callId, cursor, follow, maxBytes: left };
+    const pieces = serverStream(client.readCallLog.bind(client), request, metadata, until - clock.monotonic(), signal);
+    let broken: FabricError;
+    try {
+      for (;;) {
+        const next = await nextOrFailure(pieces);
+        if (next instanceof FabricError) {
+          broken = next;
+          break;
+        }
+        if (next === undefined) return;
+        lastHeard = clock.monotonic();
+        backOff.reset();
+        const { gapAt, ...piece } = next;
+        cursor = piece.cursor;
+        yield { ...piece, ...(gapAt === undefined ? {} : { gapAt }) };
+      }
+    } finally {
+      await pieces.return();
+    }
+    if (!isWorthRetrying(broken)) throw broken;
+    const giveUpAt = Math.min(until, lastHeard + RECONNECT_MS);
+    if (!(await backOff.pause(giveUpAt, signal, broken.details.retryAfterMs))) throw broken;
+  }
+}
+
+const nextOrFailure = async <T>(pieces: AsyncGenerator<T, void, void>): Promise<T | FabricError | undefined> => {
+  try {
+    const next = await pieces.next();
+    return next.done ? undefined : next.value;
+  } catch (thrown) {
+    if (thrown instanceof FabricError) return thrown;
+    throw thrown;
+  }
+};

@@ -1,0 +1,34 @@
+import {
+  type GetTraceResponse,
+  type ListCallsResponse,
+  type TraceServiceClient,
+  tracedCallFromWire,
+  tracedEventFromWire,
+  tracedPayloadFromWire,
+  tracedSpanFromWire,
+} from '@toolfabric/proto';
+import type { FabricClient, Trace } from './client-types.ts';
+import type { Requester } from './requester.ts';
+
+type TraceVerbs = Pick<FabricClient, 'listCalls' | 'getTrace'>;
+
+const pageOf = ({ calls, next }: ListCallsResponse) => ({
+  calls: calls.map(tracedCallFromWire),
+  ...(next === undefined ? {} : { next }),
+});
+
+const traceOf = ({ call, events, spans, payloads, cut }: GetTraceResponse): Trace => ({
+  ...(call === undefined ? {} : { call: tracedCallFromWire(call) }),
+  events: events.map(tracedEventFromWire),
+  spans: spans.map(tracedSpanFromWire),
+  payloads: payloads.map(tracedPayloadFromWire),
+  cut,
+});
+
+export const traceVerbs = (client: TraceServiceClient, requester: Requester): TraceVerbs => ({
+  listCalls({ taskId, tool, state, errorType, truncated, since, until, after, limit } = {}, options = {}) {
+    const request = { taskId, tool, state, errorType, truncated, sinceMs: since, untilMs: until, after, limit };
+    return requester.ask(client.listCalls.bind(client), request, pageOf, options);
+  },
+  getTrace: (callId, options = {}) => requester.ask(client.getTrace.bind(client), { callId }, traceOf, options),
+});
