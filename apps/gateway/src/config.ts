@@ -13,6 +13,8 @@ export interface GatewayConfig {
   readonly pace: Pace;
   readonly limits: GatewayLimits;
   readonly faults: Faults;
+  /** No artifact store when left out: its verbs are then `unavailable`. */
+  readonly artifacts?: { readonly url: string; readonly ca?: string };
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -30,6 +32,8 @@ const Environment = z.object({
   TOOLFABRIC_GATEWAY_INSECURE: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_TLS_CERT_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TLS_KEY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_ARTIFACTS_URL: z.url({ protocol: /^https?$/ }).optional(),
+  TOOLFABRIC_ARTIFACTS_CA_FILE: z.string().min(1).optional(),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
@@ -37,7 +41,7 @@ const Environment = z.object({
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
 });
 
-/** Throws with the names of the variables that are missing or wrong. Reads the key file, and nothing else. */
+/** Throws with the names of the variables that are missing or wrong. Reads the key file and certificates, and nothing else. */
 export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): GatewayConfig => {
   const read = Environment.safeParse(env);
   if (!read.success) throw new Error(z.prettifyError(read.error));
@@ -54,6 +58,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
       insecure: values.TOOLFABRIC_GATEWAY_INSECURE === '1',
       ...(tls && { tls }),
     },
+    ...artifactsOf(values.TOOLFABRIC_ARTIFACTS_URL, values.TOOLFABRIC_ARTIFACTS_CA_FILE),
     tokensFile: values.TOOLFABRIC_TOKENS_FILE,
     pace: PACES[values.TOOLFABRIC_PACE],
     limits: LIMITS,
@@ -62,6 +67,11 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };
 };
+
+const artifactsOf = (url: string | undefined, caFile: string | undefined): Pick<GatewayConfig, 'artifacts'> =>
+  url === undefined
+    ? {}
+    : { artifacts: { url, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } };
 
 const tlsOf = (certFile: string | undefined, keyFile: string | undefined): ListenConfig['tls'] => {
   if (certFile === undefined && keyFile === undefined) return undefined;

@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import {
+  type ArtifactServiceServer,
+  ArtifactServiceService,
   type RegistryServiceServer,
   RegistryServiceService,
   type ToolServiceServer,
   ToolServiceService,
+  type TraceServiceServer,
+  TraceServiceService,
 } from '@toolfabric/proto';
 import type { ListenConfig } from './listen-rule.ts';
 import { withReadableRequests } from './readable-requests.ts';
@@ -17,14 +21,19 @@ const optionsOf = (messageBytes: number): ServerOptions => ({
   'grpc.enable_channelz': 0,
 });
 
-export const createGrpcServer = (
-  tools: ToolServiceServer,
-  registry: RegistryServiceServer,
-  messageBytes: number,
-): Server => {
+export interface Services {
+  readonly tools: ToolServiceServer;
+  readonly registry: RegistryServiceServer;
+  readonly artifacts: ArtifactServiceServer;
+  readonly traces: TraceServiceServer;
+}
+
+export const createGrpcServer = ({ tools, registry, artifacts, traces }: Services, messageBytes: number): Server => {
   const server = new Server(optionsOf(messageBytes));
   server.addService(withReadableRequests(ToolServiceService), tools);
   server.addService(withReadableRequests(RegistryServiceService), registry);
+  server.addService(withReadableRequests(ArtifactServiceService), artifacts);
+  server.addService(withReadableRequests(TraceServiceService), traces);
   return server;
 };
 

@@ -1,5 +1,6 @@
 import {
   type Actor,
+  CallId,
   MAX_ARGUMENT_BYTES,
   MAX_DEPTH,
   type RpcRequest,
@@ -24,11 +25,15 @@ export const readHead = (
   now: number,
   traceparent: string | undefined,
 ): { callId: string; head: ProposalHead } => {
-  const { requestKey, taskId, operationKey, deadlineMs, turn, modelCallId } = proposal;
+  const { requestKey, taskId, operationKey, deadlineMs, turn, modelCallId, model, catalogueDigest } = proposal;
+  const { repairs, background } = proposal;
   const callId = callIdFor(actor, requestKey, now);
   checkTaskId(taskId);
   checkText('operation_key', operationKey);
   checkText('model_call_id', modelCallId);
+  checkText('model', model);
+  checkText('catalogue_digest', catalogueDigest, 80);
+  if (repairs !== undefined && !CallId.safeParse(repairs).success) throw invalidField('repairs', 'the id of a call');
   if (deadlineMs !== undefined && (deadlineMs < 1 || deadlineMs > DAY_MS)) {
     throw invalidField('deadline_ms', `from 1 to ${DAY_MS}`);
   }
@@ -41,6 +46,10 @@ export const readHead = (
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(turn === undefined ? {} : { turn }),
     ...(modelCallId === undefined ? {} : { modelCallId }),
+    ...(model === undefined ? {} : { model }),
+    ...(catalogueDigest === undefined ? {} : { catalogueDigest }),
+    ...(repairs === undefined ? {} : { repairs }),
+    ...(background === undefined ? {} : { background }),
     // A trace context that is broken is left out, as its standard says.
     ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
   };
@@ -52,9 +61,9 @@ export const checkTaskId = (taskId: string): void => {
   if (!TaskId.safeParse(taskId).success) throw invalidField('task_id', 'the id of a task');
 };
 
-const checkText = (field: string, text: string | undefined): void => {
-  if (text !== undefined && (text.length === 0 || text.length > 200)) {
-    throw invalidField(field, 'from 1 to 200 characters');
+const checkText = (field: string, text: string | undefined, most = 200): void => {
+  if (text !== undefined && (text.length === 0 || text.length > most)) {
+    throw invalidField(field, `from 1 to ${most} characters`);
   }
 };
 

@@ -6,7 +6,9 @@
  * The bus is closed afterwards by whoever opened it.
  */
 import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
-import type { GatewayPorts } from '@toolfabric/ports';
+import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
+import { ArtifactAccess } from './artifact-access.ts';
+import { createArtifactService } from './artifact-service.ts';
 import type { GatewayConfig } from './config.ts';
 import { FrontDoor } from './front-door.ts';
 import { bind, createGrpcServer, shutDown } from './grpc-server.ts';
@@ -16,7 +18,8 @@ import { createRegistryService } from './registry-service.ts';
 import { RequestsPerToken } from './requests-per-token.ts';
 import { RouterClient } from './router-client.ts';
 import { TokenBook } from './tokens.ts';
-import { createToolService } from './tool-service.ts';
+import { createToolService, ownCall } from './tool-service.ts';
+import { createTraceService } from './trace-service.ts';
 import { watchTokensFile } from './watch-tokens-file.ts';
 
 export interface Gateway {
@@ -28,10 +31,11 @@ export interface Gateway {
 
 /** Rejects when it may not or cannot listen, and without a valid token. */
 export const startGateway = async (
-  config: Omit<GatewayConfig, 'bus'>,
+  config: Omit<GatewayConfig, 'bus' | 'artifacts'>,
   ports: GatewayPorts,
   logger: Logger,
   clock: Clock,
+  front?: ArtifactFront,
 ): Promise<Gateway> => {
   const { listen, pace, limits, faults } = config;
   checkListen(listen);
@@ -42,7 +46,14 @@ export const startGateway = async (
   ports.onSettled((notice) => pending.onSettled(notice));
   const door = new FrontDoor({ tokens, requests: new RequestsPerToken(limits.requestsPerToken), clock, logger });
   const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits });
-  const server = createGrpcServer(tools, createRegistryService(door, router, pace), limits.messageBytes);
+  const access = new ArtifactAccess(router, front, pace);
+  const services = {
+    tools,
+    registry: createRegistryService(door, router, pace),
+    artifacts: createArtifactService({ door, access, clock, getCall: ownCall({ router, pace }, 'getCall') }),
+    traces: createTraceService(door, ports),
+  };
+  const server = createGrpcServer(services, limits.messageBytes);
   const address = await bind(server, listen).catch((error) => {
     stopTokens();
     throw error;

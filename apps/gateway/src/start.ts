@@ -1,3 +1,4 @@
+import { createArtifactFront } from '@toolfabric/artifact-http';
 import { connectGateway } from '@toolfabric/bus-nats';
 import { type Logger, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
@@ -10,7 +11,8 @@ export { issueToken, type NewToken, TokenEntry } from './tokens.ts';
 export const start = async (config: GatewayConfig, logger: Logger): Promise<RunningService> => {
   const bus = await connectGateway({ ...config.bus, name: 'gateway' });
   try {
-    const gateway = await startGateway(config, bus, logger, systemClock);
+    const front = config.artifacts && createArtifactFront(config.artifacts);
+    const gateway = await startGateway(config, bus, logger, systemClock, front);
     const health = await openHealth(config, () => bus.isConnected() && gateway.isReady()).catch(
       async (error: unknown) => {
         await gateway.stop();

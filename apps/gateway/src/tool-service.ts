@@ -7,6 +7,7 @@ import {
   type ToolServiceServer,
   taskOutcomeFromWire,
   taskToWire,
+  testCommandFromWire,
   toolSummaryToWire,
   workspaceSourceFromWire,
 } from '@toolfabric/proto';
@@ -43,11 +44,18 @@ export const createToolService = (deps: ToolServiceDeps): ToolServiceServer => (
 const taskVerbs = ({ door, router, clock, pace }: ToolServiceDeps) => {
   const patience = patienceOf(pace);
   return {
-    createTask: door.unary(async ({ requestKey, title, workspace: source }, context) => {
+    createTask: door.unary(async ({ requestKey, title, workspace: source, testCommand: declared }, context) => {
       const { actor } = context.identity;
       requestKeyTime(requestKey, clock.now());
       const workspace = source && fromWire('workspace', () => workspaceSourceFromWire(source));
-      const request = { actor, requestKey, title, ...(workspace && { workspace }) };
+      const testCommand = declared && testCommandFromWire(declared);
+      const request = {
+        actor,
+        requestKey,
+        title,
+        ...(workspace && { workspace }),
+        ...(testCommand && { testCommand }),
+      };
       return { task: taskToWire(await router.ask('createTask', request, patience(context))) };
     }),
     getTask: door.unary(async ({ taskId }, context) => {
@@ -89,15 +97,19 @@ const catalogueVerbs = ({ door, router, pace }: ToolServiceDeps) => {
   } satisfies Partial<ToolServiceServer>;
 };
 
-const callVerbs = ({ door, router, pending, ports, clock, faults, pace, limits }: ToolServiceDeps) => {
-  const patience = patienceOf(pace);
-  const invoke: InvokeDeps = { router, pending, events: ports.events, clock, faults, acceptMs: 2 * pace.rpcAttemptMs };
-  const own = (verb: 'getCall' | 'cancelCall') => async (callId: string, context: RequestContext) => {
+/** Reads a call of the one who asks. */
+export const ownCall =
+  ({ router, pace }: Pick<ToolServiceDeps, 'router' | 'pace'>, verb: 'getCall' | 'cancelCall') =>
+  async (callId: string, context: RequestContext): Promise<CallView> => {
     if (!CallId.safeParse(callId).success) throw invalidField('call_id', 'the id of a call');
     const body = JSON.stringify({ actor: context.identity.actor, callId });
-    return router.view(verb, body, patience(context));
+    return router.view(verb, body, patienceOf(pace)(context));
   };
-  const [getCall, cancelCall] = [own('getCall'), own('cancelCall')];
+
+const callVerbs = (deps: ToolServiceDeps) => {
+  const { door, router, pending, ports, clock, faults, pace, limits } = deps;
+  const invoke: InvokeDeps = { router, pending, events: ports.events, clock, faults, acceptMs: 2 * pace.rpcAttemptMs };
+  const [getCall, cancelCall] = [ownCall(deps, 'getCall'), ownCall(deps, 'cancelCall')];
   const answer = (view: CallView) => ({ call: callViewToWire(view) });
   return {
     call: door.unary(async ({ proposal, waitMs = limits.defaultWaitMs }, context) =>

@@ -74,5 +74,5 @@ export interface ArtifactFront {
 }
 
 export type ArtifactChange =
-  | { readonly type: 'share' | 'unshare'; readonly user?: string; readonly agent?: string }
+  | { readonly type: 'share' | 'unshare'; readonly user?: string | undefined; readonly agent?: string | undefined }
   | { readonly type: 'pin' | 'unpin' | 'delete' };

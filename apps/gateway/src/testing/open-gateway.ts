@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Faults, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
-import type { GatewayPorts } from '@toolfabric/ports';
+import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
 import { type GatewayLimits, LIMITS } from '../limits.ts';
 import type { ListenConfig } from '../listen-rule.ts';
 import { type Gateway, startGateway } from '../start-gateway.ts';
@@ -36,6 +36,7 @@ export interface OpenOptions {
   readonly pollMs?: number;
   readonly faults?: Faults;
   readonly logger?: Logger;
+  readonly front?: ArtifactFront;
   /** Known tokens in place of new ones for alice and bob. */
   readonly tokens?: readonly TokenEntry[];
 }
@@ -67,12 +68,11 @@ export const openGateway = async <Client extends Closable>(
     limits: { ...LIMITS, ...options.limits },
     faults: options.faults ?? noFaults,
   };
-  const gateway = await startGateway(config, ports, options.logger ?? silentLogger, systemClock).catch(
-    (error: unknown) => {
-      rmSync(folder, { recursive: true });
-      throw error;
-    },
-  );
+  const { logger = silentLogger, front } = options;
+  const gateway = await startGateway(config, ports, logger, systemClock, front).catch((error: unknown) => {
+    rmSync(folder, { recursive: true });
+    throw error;
+  });
   return {
     gateway,
     tokensFile,

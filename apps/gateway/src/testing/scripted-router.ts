@@ -25,6 +25,8 @@ export class ScriptedRouter {
   away = 0;
   /** The next so many are handled, but the answer is lost. */
   losesAnswers = 0;
+  /** What the trace store answers; nobody answers without it. */
+  onTrace: ((verb: string, body: string) => string) | undefined;
   /** Where notices go beside the listeners of `ports`. */
   onSettle: (notice: SettledNotice) => void = () => {};
   readonly #settled = new Set<(notice: SettledNotice) => void>();
@@ -102,7 +104,11 @@ export class ScriptedRouter {
         }
         return reply;
       },
-      askTrace: () => Promise.reject(new RequestUnanswered('no trace store')),
+      askTrace: async (verb, body) => {
+        this.asked.push({ verb, body });
+        if (this.onTrace === undefined) throw new RequestUnanswered('no trace store');
+        return this.onTrace(verb, body);
+      },
       onSettled: (listener) => void this.#settled.add(listener),
       watchProgress: (_tenant, callId, listener) => {
         const watcher = { callId, listener };

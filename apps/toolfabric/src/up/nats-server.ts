@@ -4,11 +4,13 @@
  * N1 One server a store: a leftover of an earlier run is ended before the store is opened.
  * N2 A store that a newer server wrote is never opened by an older one.
  * N3 A server that ends is started again on its port, with growing pauses; after too many ends in a row it is given up.
+ * N4 Before each start the blocks of the store are named so that this version recovers them in the order of writing.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { orderBlockFiles } from '@toolfabric/bus-nats';
 import { FabricError, type Logger, systemClock } from '@toolfabric/kernel';
 import type { RunningService } from '@toolfabric/service-host';
 import { askProgram, versionIn } from '../programs/ask-program.ts';
@@ -37,11 +39,11 @@ const FIRST_PAUSE_MS = 200;
 /** Starts the server on a free loopback port. `address` of the result is `host:port`. */
 export const startNatsServer = async (options: NatsOptions): Promise<RunningService & { readonly address: string }> => {
   makePrivateDir(options.files.store);
-  await checkVersion(options);
+  const version = await checkVersion(options);
   await endLeftover(options);
   const port = await freePort();
   writePrivate(options.files.config, options.configFor(port));
-  const server = new NatsServer(options, port);
+  const server = new NatsServer(options, port, version);
   await server.start();
   return {
     name: 'nats-server',
@@ -55,14 +57,16 @@ class NatsServer {
   readonly failed: Promise<string>;
   readonly #options: NatsOptions;
   readonly #port: number;
+  readonly #version: string;
   #fail: (reason: string) => void = () => {};
   #child: ChildProcess | undefined;
   #stopping = false;
   #ends = 0;
 
-  constructor(options: NatsOptions, port: number) {
+  constructor(options: NatsOptions, port: number, version: string) {
     this.#options = options;
     this.#port = port;
+    this.#version = version;
     this.failed = new Promise((resolve) => {
       this.#fail = resolve;
     });
@@ -71,6 +75,7 @@ class NatsServer {
   /** Throws `unavailable` when it does not answer in time. */
   async start(): Promise<void> {
     const { program, setpriv, files } = this.#options;
+    await orderBlockFiles(files.store, this.#version); // N4
     const log = openSync(files.log, this.#ends === 0 ? 'w' : 'a', 0o600);
     const child = startGuarded({ program, args: ['-c', files.config], setpriv, log, env: {} });
     closeSync(log);
@@ -109,14 +114,18 @@ class NatsServer {
       return this.#fail(`nats-server ended ${MAX_ENDS} times; see ${this.#options.files.log}`); // N3
     await systemClock.sleep(FIRST_PAUSE_MS * 2 ** (this.#ends - 1));
     if (this.#stopping) return;
-    await this.start().catch(() => {});
+    const last = this.#child;
+    await this.start().catch((error: unknown) => {
+      // A child that came up and ended is counted by its own end.
+      if (this.#child === last) return this.#onEnd(systemClock.monotonic(), String(error));
+    });
     // A stop that came while it started did not see this child.
     if (this.#stopping) await this.stop();
   }
 }
 
-/** N2 */
-const checkVersion = async ({ program, files }: NatsOptions): Promise<void> => {
+/** N2. Gives the version of the program. */
+const checkVersion = async ({ program, files }: NatsOptions): Promise<string> => {
   const version = versionIn((await askProgram(program, ['--version'])).text);
   if (version === undefined) throw new FabricError('unavailable', `${program} does not say its version`);
   const written = existsSync(files.version) ? readFileSync(files.version, 'utf8').trim() : undefined;
@@ -130,6 +139,7 @@ const checkVersion = async ({ program, files }: NatsOptions): Promise<void> => {
     );
   }
   writePrivate(files.version, `${version}\n`);
+  return version;
 };
 
 /** N1. Only the very process that an earlier run noted is ended. */

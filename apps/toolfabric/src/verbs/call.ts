@@ -5,6 +5,7 @@ import type { Arguments } from '../cli/arguments.ts';
 import { withFabric } from '../cli/connect.ts';
 import { describeCall } from '../cli/describe-call.ts';
 import { exitOfCall } from '../cli/exit-codes.ts';
+import { TEST_FLAGS, testCommandOf } from '../cli/test-command.ts';
 import { argumentsFromPairs, argumentText, objectFromJson } from '../cli/tool-arguments.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Context, type Verb } from '../cli/verb.ts';
@@ -22,10 +23,18 @@ export const call: Verb = {
     args: { type: 'string', value: 'JSON|@FILE|-', help: 'all arguments as one JSON object' },
     task: { type: 'string', value: 'ID', help: 'task to call in; without it a new one is made, and stays open' },
     workspace: { type: 'string', value: 'SOURCE', help: `workspace of the new task: ${WORKSPACE_HELP}` },
+    ...TEST_FLAGS,
     wait: { type: 'string', value: 'MS', help: 'milliseconds to wait before only the call id is given (30000)' },
     start: { type: 'boolean', help: 'do not wait: give the call id at once' },
+    background: {
+      type: 'boolean',
+      help: 'let it run apart from any wait, for tools that allow it; see `toolfabric log`',
+    },
     deadline: { type: 'string', value: 'MS', help: 'milliseconds from now in which the call must begin its effect' },
     'request-key': { type: 'string', value: 'UUIDV7', help: 'same key, same call: for repeating a request' },
+    turn: { type: 'string', value: 'N', help: 'round of the model that proposes it' },
+    model: { type: 'string', value: 'NAME', help: 'model that proposes it, with its version' },
+    repairs: { type: 'string', value: 'CALL', help: 'failed call that this one is a better try of' },
     'operation-key': { type: 'string', value: 'KEY', help: 'business identity of a write' },
     ...CONNECT_FLAGS,
   },
@@ -51,6 +60,10 @@ const propose = async (fabric: FabricClient, request: RequestOptions, context: C
     ...optional('requestKey', args.text('request-key')),
     ...optional('operationKey', args.text('operation-key')),
     ...optional('deadlineMs', deadlineMs),
+    ...optional('turn', args.integer('turn', 0, 1_000_000)),
+    ...optional('model', args.text('model')),
+    ...optional('repairs', args.text('repairs')),
+    ...(args.on('background') ? { background: true } : {}),
   };
   const view: CallView = args.on('start')
     ? await fabric.startCall(proposal, request)
@@ -90,12 +103,14 @@ const taskFor = async (fabric: FabricClient, request: RequestOptions, { args, ou
   const [task, workspace] = [args.text('task'), args.text('workspace')];
   if (task !== undefined) {
     if (workspace !== undefined) throw new UsageError('--task has its workspace already: leave --workspace out');
+    if (args.text('test') !== undefined) throw new UsageError('--task has its test command already: leave --test out');
     return task;
   }
   const made = await fabric.createTask(
     {
       title: 'from the command line',
       ...optional('workspace', workspace === undefined ? undefined : workspaceSource(workspace)),
+      ...testCommandOf(args),
     },
     request,
   );

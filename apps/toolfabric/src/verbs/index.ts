@@ -1,4 +1,5 @@
 import type { Verb } from '../cli/verb.ts';
+import { ARTIFACT_VERBS, log } from './artifact.ts';
 import { call } from './call.ts';
 import { keys, provision } from './cluster.ts';
 import { doctor } from './doctor.ts';
@@ -6,6 +7,7 @@ import { cancel, get, watch } from './follow.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
+import { calls, trace } from './trace.ts';
 import { up } from './up.ts';
 
 /** The whole command line, in the order of the help. */
@@ -17,6 +19,10 @@ export const VERBS: readonly Verb[] = [
   watch,
   get,
   cancel,
+  log,
+  trace,
+  calls,
+  ...ARTIFACT_VERBS,
   taskCreate,
   taskShow,
   taskEnd,

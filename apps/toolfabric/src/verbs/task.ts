@@ -1,13 +1,15 @@
 import { TaskOutcome, type TaskRecord } from '@toolfabric/contract';
 import { withFabric } from '../cli/connect.ts';
 import { EXIT } from '../cli/exit-codes.ts';
+import { TEST_FLAGS, testCommandOf } from '../cli/test-command.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
 import { WORKSPACE_HELP, workspaceSource } from '../cli/workspace-source.ts';
 
-const describe = ({ taskId, state, outcome, title, workspace }: TaskRecord): string => {
+const describe = ({ taskId, state, outcome, title, workspace, failure }: TaskRecord): string => {
   const where = workspace === undefined ? 'no workspace' : sourceText(workspace.source);
-  return `${taskId}  ${outcome ?? state}  ${where}${title === '' ? '' : `  ${title}`}`;
+  const why = failure === undefined ? '' : `  ${failure.type}: ${failure.message}`;
+  return `${taskId}  ${outcome ?? state}  ${where}${title === '' ? '' : `  ${title}`}${why}`;
 };
 
 const sourceText = (source: NonNullable<TaskRecord['workspace']>['source']): string =>
@@ -20,6 +22,7 @@ export const taskCreate: Verb = {
   positionals: [0, 1],
   flags: {
     workspace: { type: 'string', value: 'SOURCE', help: `what the task works on: ${WORKSPACE_HELP}` },
+    ...TEST_FLAGS,
     ...CONNECT_FLAGS,
   },
   run: (context) =>
@@ -30,6 +33,7 @@ export const taskCreate: Verb = {
         {
           title: args.positionals[0] ?? '',
           ...(workspace === undefined ? {} : { workspace: workspaceSource(workspace) }),
+          ...testCommandOf(args),
         },
         request,
       );

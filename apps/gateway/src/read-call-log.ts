@@ -1,0 +1,134 @@
+import { ANSWERED, type ArtifactRecord, type CallView } from '@toolfabric/contract';
+import { type Clock, FabricError } from '@toolfabric/kernel';
+import type { ReadCallLogRequest, ReadCallLogResponse } from '@toolfabric/proto';
+import { type ArtifactAccess, type Granted, storeFailure } from './artifact-access.ts';
+import { unauthenticated } from './authenticate.ts';
+import { endWithRequest } from './end-with-request.ts';
+import { invalidField } from './invalid-request.ts';
+import { type Out, send } from './read-artifact.ts';
+import type { RequestContext } from './request-context.ts';
+
+const POLL_MS = 400;
+const PIECE_BYTES = 256 * 1024;
+
+export interface LogDeps {
+  readonly access: ArtifactAccess;
+  readonly clock: Clock;
+  /** Throws `not_found` for a call of somebody else (RS-4). */
+  getCall(callId: string, context: RequestContext): Promise<CallView>;
+}
+
+/** A call that has not begun has no log yet. */
+const describe = async ({ front, permit, artifactId }: Granted, signal: AbortSignal) => {
+  try {
+    return await front.describe(permit, artifactId, signal);
+  } catch (thrown) {
+    if (thrown instanceof FabricError && thrown.type === 'not_found') return undefined;
+    throw thrown;
+  }
+};
+
+/** Where the last character of these bytes ends, so that it is not cut in two; all of them when that cannot be told. */
+export const wholeCharacters = (bytes: Uint8Array): number => {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte < 0xc0) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+};
+
+const tell = (record: ArtifactRecord | undefined) => ({
+  dropped: record?.dropped ?? 0,
+  gapAt: record?.gapAt,
+});
+
+class LogReader {
+  readonly #out: Out<ReadCallLogResponse>;
+  readonly #signal: AbortSignal;
+  readonly #isCurrent: () => boolean;
+  readonly #limit: number;
+  cursor: number;
+  #sent = 0;
+
+  constructor(
+    out: Out<ReadCallLogResponse>,
+    signal: AbortSignal,
+    isCurrent: () => boolean,
+    { cursor, maxBytes }: Pick<ReadCallLogRequest, 'cursor' | 'maxBytes'>,
+  ) {
+    this.#out = out;
+    this.#signal = signal;
+    this.#isCurrent = isCurrent;
+    this.#limit = maxBytes ?? Number.POSITIVE_INFINITY;
+    this.cursor = cursor;
+  }
+
+  get isFull(): boolean {
+    return this.#sent >= this.#limit;
+  }
+
+  /** Everything that stands there now, in pieces that cut no character in two unless the log itself ends so. */
+  async sendUpTo(granted: Granted, record: ArtifactRecord, isLast: boolean): Promise<void> {
+    const end = Math.min(record.size, this.cursor + this.#limit - this.#sent);
+    if (end <= this.cursor) return;
+    const range = { from: this.cursor, to: end };
+    let rest: Uint8Array = new Uint8Array(0);
+    for await (const bytes of granted.front.read(granted.permit, granted.artifactId, range, this.#signal)) {
+      if (this.#signal.aborted) return;
+      rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+      if (rest.length < PIECE_BYTES) continue;
+      const whole = wholeCharacters(rest);
+      await this.#send(rest.subarray(0, whole), record, false);
+      rest = rest.subarray(whole);
+    }
+    const whole = isLast ? rest.length : wholeCharacters(rest);
+    if (whole > 0) await this.#send(rest.subarray(0, whole), record, false);
+  }
+
+  end(record: ArtifactRecord | undefined, complete: boolean): Promise<void> {
+    return this.#send(new Uint8Array(0), record, complete);
+  }
+
+  async #send(bytes: Uint8Array, record: ArtifactRecord | undefined, complete: boolean): Promise<void> {
+    if (!this.#isCurrent()) throw unauthenticated();
+    this.cursor += bytes.length;
+    this.#sent += bytes.length;
+    const message = { data: Buffer.from(bytes), cursor: this.cursor, ...tell(record), complete };
+    await send(this.#out, message, this.#signal);
+  }
+}
+
+/**
+ * The log of a call from the cursor on. The state of the call is read before the log, so that what a call wrote last is
+ * never passed over by an end that came in between.
+ */
+export const readCallLog = (
+  { access, clock, getCall }: LogDeps,
+  request: ReadCallLogRequest,
+  context: RequestContext,
+  out: Out<ReadCallLogResponse>,
+): Promise<void> =>
+  endWithRequest(context, async (signal) => {
+    if (request.maxBytes === 0) throw invalidField('max_bytes', 'at least 1');
+    const reader = new LogReader(out, signal, () => context.identity.isCurrent(), request);
+    try {
+      while (!signal.aborted) {
+        const isAnswered = ANSWERED.has((await getCall(request.callId, context)).state);
+        // Asked anew each time: a call that goes into its next attempt has the log of that attempt.
+        const granted = await access.forLog(request.callId, context);
+        const record = await describe(granted, signal);
+        const isLast = record === undefined ? isAnswered : isAnswered || record.state === 'complete';
+        if (record !== undefined) await reader.sendUpTo(granted, record, isLast);
+        if (isLast || reader.isFull || !request.follow) {
+          const atEnd = isLast && reader.cursor >= (record?.size ?? 0);
+          return await reader.end(record, atEnd);
+        }
+        await clock.sleep(POLL_MS, signal);
+      }
+    } catch (thrown) {
+      if (!signal.aborted) throw storeFailure(thrown);
+    }
+  });
