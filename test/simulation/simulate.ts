@@ -13,6 +13,7 @@ import { LifeWatch } from '../../apps/router/src/watch-lives.ts';
 import { Violations } from './invariants.ts';
 import { type Random, Scheduler } from './scheduler.ts';
 import { KIND, SIM_PACE, SimCluster, simSigner, simVerifier } from './sim-cluster.ts';
+import { SIM_CONTRACT } from './sim-contract.ts';
 import { SimProcess } from './sim-process.ts';
 import { type Sabotage, simTools, World } from './world.ts';
 
@@ -131,6 +132,8 @@ class Simulation {
       recent: new RecentCalls(100),
       notify: () => {},
       isDead: (_kind, incarnation) => lives.isDead(incarnation),
+      contractOf: async () => SIM_CONTRACT,
+      storesApart: () => false,
     };
     this.routers[slot] = { process, ctx };
     const never = new AbortController().signal;

@@ -14,6 +14,7 @@ import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kern
 import { operationKeyOf } from '@toolfabric/ledger';
 import type { PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
+import { checkBackground, runsApart } from './check-background.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 
@@ -21,7 +22,7 @@ import type { RouterServices } from './router-services.ts';
 const DEFAULT_QUEUE_MS = 60_000;
 
 /** What a work message holds beside the arguments, in bytes. */
-const ENVELOPE_BYTES = 6 * 1024;
+const ENVELOPE_BYTES = 8 * 1024;
 
 type Args = Record<string, CallRecord['args'][string]>;
 
@@ -46,6 +47,24 @@ const checkShape = (args: unknown): { args: Args; canonical: string } => {
       `the arguments take ${sent} bytes in a message; a message holds ${MAX_MESSAGE_BYTES}`,
     );
   return { args: args as Args, canonical };
+};
+
+/** The tool that runs what the task declares. */
+const TEST_TOOL = 'test.run';
+
+const sentBytes = (part: unknown): number =>
+  part === undefined ? 0 : Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
+
+/** What a message holds beside its envelope must fit together, not each part alone. */
+const checkMessage = ({ args, workspace, testCommand }: CallRecord): void => {
+  const beside = sentBytes(workspace) + sentBytes(testCommand);
+  if (beside < 2_048) return;
+  const sent = sentBytes(args) + beside;
+  if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
+    throw new FabricError(
+      'too_large',
+      `the call takes ${sent} bytes in a message; a message holds ${MAX_MESSAGE_BYTES}`,
+    );
 };
 
 const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args): void => {
@@ -78,6 +97,16 @@ const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRe
 const deadlineOf = (request: CallRequest, decision: DecisionSummary, now: number): number =>
   now + (request.deadlineMs ?? decision.limits.timeoutMs + DEFAULT_QUEUE_MS);
 
+/** What is recorded of a proposal beside what decides about it: for whoever reads the trace later. */
+const toldBy = ({ turn, modelCallId, model, catalogueDigest, repairs, traceparent }: CallRequest) => ({
+  ...(turn === undefined ? {} : { turn }),
+  ...(modelCallId === undefined ? {} : { modelCallId }),
+  ...(model === undefined ? {} : { model }),
+  ...(catalogueDigest === undefined ? {} : { catalogueDigest }),
+  ...(repairs === undefined ? {} : { repairs }),
+  ...(traceparent === undefined ? {} : { traceparent }),
+});
+
 export interface CheckedCall {
   readonly record: CallRecord;
   /** The last check, which may go on while the call is being accepted; it must have passed before anything is published. */
@@ -101,6 +130,7 @@ export const checkCall = async (
   const visible = (record: RegistryRecord) => policy.couldAllow(actor, record);
   const tool = resolveTool(registry.index, request.tool, { visible });
   checkSchema(services, tool, args);
+  checkBackground(request, tool.contract);
   const answer = decide(services, request, task, tool, args);
   const { contract, digest } = tool;
   const { decision } = answer;
@@ -132,9 +162,10 @@ export const checkCall = async (
     epoch: 1,
     createdAt: now,
     deadline: deadlineOf(request, decision, now),
-    ...(request.turn === undefined ? {} : { turn: request.turn }),
-    ...(request.modelCallId === undefined ? {} : { modelCallId: request.modelCallId }),
-    ...(request.traceparent === undefined ? {} : { traceparent: request.traceparent }),
+    ...(runsApart(request, contract, decision, ctx.pace) ? { background: true } : {}),
+    ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
+    ...toldBy(request),
   };
+  checkMessage(record);
   return { record, confirm };
 };

@@ -13,7 +13,7 @@ export const publishWork = async (
   stored: StoredCall,
 ): Promise<{ epoch: number; sequence: number } | undefined> => {
   const call = stored.value;
-  const { subject, data } = workMessage(ctx, call);
+  const { subject, data } = workMessage(ctx, call, await ctx.contractOf(call.tool));
   try {
     const { sequence } = await ctx.ports.work.publish(call.kind, subject, workMessageId(call.callId, call.epoch), data);
     const sent = { epoch: call.epoch, sequence };

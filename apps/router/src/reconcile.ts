@@ -33,7 +33,7 @@ export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<
   if (!change.done) return;
   const call = change.value;
   const claim = await readClaim(ctx, change);
-  const { subject, data } = probeMessage(ctx, call, asked, claim?.intent);
+  const { subject, data } = probeMessage(ctx, call, await ctx.contractOf(call.tool), asked, claim?.intent);
   const id = workMessageId(probeCallId(call.callId, asked), 1);
   ctx.ports.events.emit(callEvent(ctx, call, 'call.probed', `probed.${asked}`, { asked }));
   await ctx.ports.work.publish(call.kind, subject, id, data).catch((thrown: unknown) => {

@@ -1,5 +1,5 @@
 import { compileInput, contractDigests, type InputCheck } from '@toolfabric/catalogue';
-import type { RegistryRecord, ToolContract } from '@toolfabric/contract';
+import type { RegistryRecord, ToolContract, ToolRef } from '@toolfabric/contract';
 import { type Clock, digestOf, FabricError, type Logger } from '@toolfabric/kernel';
 import { createRecord, toolKey } from '@toolfabric/ledger';
 import type { Store, Versioned } from '@toolfabric/ports';
@@ -20,6 +20,7 @@ export class Registry {
   readonly #log: Logger;
   readonly #checks = new Map<string, InputCheck>();
   #records: readonly RegistryRecord[] = [];
+  #byDigest: ReadonlyMap<string, ToolContract> = new Map();
   #index: ToolIndex = buildIndex([]);
   #revision = -1;
   #catalogueDigest = '';
@@ -41,6 +42,15 @@ export class Registry {
   /** Says which catalogue a listing came from; changes with every record. */
   get catalogueDigest(): string {
     return this.#catalogueDigest;
+  }
+
+  /** A published contract never changes, so its digest finds it in every state. Throws `unavailable`. */
+  async contractOf(tool: ToolRef): Promise<ToolContract> {
+    const known = this.#byDigest.get(tool.digest);
+    if (known) return known;
+    const stored = await this.#read(toolKey(tool.name, tool.version));
+    if (stored?.value.digest === tool.digest) return stored.value.contract;
+    throw new FabricError('unavailable', 'the contract of this call cannot be read here');
   }
 
   /** The check of a tool's arguments, compiled at its first use. */
@@ -88,6 +98,7 @@ export class Registry {
       for (const record of found) if (record) records.push(record.value);
     }
     this.#records = records;
+    this.#byDigest = new Map(records.map(({ digest, contract }) => [digest, contract]));
     this.#index = buildIndex(records);
     this.#catalogueDigest = digestOf(records.map(({ digest, state }) => `${digest}:${state}`).sort());
     this.#revision = revision;

@@ -1,4 +1,4 @@
-import type { CallRecord } from '@toolfabric/contract';
+import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
 import type { Clock, Faults, Logger, Pace, Signer } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { RecentCalls } from './recent-calls.ts';
@@ -19,6 +19,10 @@ export interface RouterContext {
   readonly notify: (call: CallRecord) => void;
   /** Whether the incarnation in a claim is dead, as this router knows it (protocol 10). */
   readonly isDead: (kind: string, incarnation: string) => Promise<boolean>;
+  /** By its digest, whatever has become of it since; throws `unavailable` where this router cannot read it. */
+  readonly contractOf: (tool: ToolRef) => Promise<ToolContract>;
+  /** Whether a worker of the kind keeps workspaces on storage of its own, so that others need their snapshots. */
+  readonly storesApart: (kind: string) => boolean;
 }
 
 /** A call as it was read or written, with the revision that the next write needs. */

@@ -47,6 +47,7 @@ const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSigna
 const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLedger>>, log: Logger): RouterServices => {
   const clock = systemClock;
   const base = { ports: bus, clock, pace: config.pace, log };
+  const registry = new Registry(bus.registry, clock, log);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const ctx: RouterContext = {
     ...base,
@@ -56,8 +57,9 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
     recent: new RecentCalls(RECENT_CALLS),
     notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
+    contractOf: (tool) => registry.contractOf(tool),
+    storesApart: (kind) => lives.get(kind)?.recent.some(({ storage }) => storage === 'own') ?? false,
   };
-  const registry = new Registry(bus.registry, clock, log);
   return {
     ctx,
     registry,

@@ -14,6 +14,7 @@ import { changeRecord, createRecord, isAnswered, taskKey } from '@toolfabric/led
 import { resolveTool } from '@toolfabric/routing';
 import { readCall } from './change-call.ts';
 import { checkRoom } from './check-room.ts';
+import { declareCommand } from './declare-command.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
@@ -169,6 +170,7 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
     actor: request.actor,
     title: request.title,
     ...(workspace === undefined ? {} : { workspace: { id: taskId, source: workspace } }),
+    ...(request.testCommand === undefined ? {} : { testCommand: declareCommand(request.testCommand) }),
     state: workspace === undefined ? 'open' : 'preparing',
     createdAt: now,
   };
@@ -177,7 +179,9 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   });
   const task = created.done ? wanted : (created.current?.value ?? wanted);
   const isOther =
-    task.title !== wanted.title || digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null);
+    task.title !== wanted.title ||
+    task.testCommand?.sha256 !== wanted.testCommand?.sha256 ||
+    digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null);
   if (isOther) throw new FabricError('conflict', 'this request key was used before, for another task');
   if (task.failure) throw FabricError.fromToolError(task.failure);
   if (task.state !== 'preparing') {

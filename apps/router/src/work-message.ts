@@ -1,5 +1,6 @@
-import { type CallRecord, CLOCK_LEEWAY_MS, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
+import { type CallRecord, CLOCK_LEEWAY_MS, type ToolContract, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
 import { probeCallId, workSubject } from '@toolfabric/ledger';
+import { callPermit } from './call-permit.ts';
 import type { RouterContext } from './router-context.ts';
 
 const sign = (ctx: RouterContext, body: WorkBody): { subject: string; data: Uint8Array } => ({
@@ -7,7 +8,7 @@ const sign = (ctx: RouterContext, body: WorkBody): { subject: string; data: Uint
   data: Buffer.from(JSON.stringify(ctx.signer.sign(WORK_TYPE, JSON.stringify(body))), 'utf8'),
 });
 
-const common = (call: CallRecord) => ({
+const common = (call: CallRecord, { governance }: ToolContract) => ({
   kind: call.kind,
   tenant: call.actor.tenant,
   actor: call.actor,
@@ -18,14 +19,21 @@ const common = (call: CallRecord) => ({
   args: call.args,
   argsHash: call.argsHash,
   decision: call.decision,
+  ...(governance.redact.length === 0 ? {} : { redact: governance.redact }),
   ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
+  ...(call.testCommand === undefined ? {} : { testCommand: call.testCommand }),
   ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
 });
 
 /** The signed message of the call's present epoch. */
-export const workMessage = (ctx: RouterContext, call: CallRecord): { subject: string; data: Uint8Array } =>
+export const workMessage = (
+  ctx: RouterContext,
+  call: CallRecord,
+  contract: ToolContract,
+): { subject: string; data: Uint8Array } =>
   sign(ctx, {
-    ...common(call),
+    ...common(call, contract),
+    ...callPermit(ctx, call, contract, call),
     subject: workSubject(call.kind, call.priority, call.actor.tenant),
     callId: call.callId,
     epoch: call.epoch,
@@ -34,6 +42,7 @@ export const workMessage = (ctx: RouterContext, call: CallRecord): { subject: st
     claim: call.claim,
     deadline: call.deadline,
     expires: call.deadline,
+    ...(call.background === undefined ? {} : { background: call.background }),
     ...(call.approvalId === undefined ? {} : { approvalDigest: call.approvalId }),
   });
 
@@ -41,20 +50,21 @@ export const workMessage = (ctx: RouterContext, call: CallRecord): { subject: st
 export const probeMessage = (
   ctx: RouterContext,
   call: CallRecord,
+  contract: ToolContract,
   n: number,
   intent: WorkBody['intent'],
 ): { subject: string; data: Uint8Array } => {
   const until = ctx.clock.now() + call.decision.limits.timeoutMs + CLOCK_LEEWAY_MS;
+  const probe = { callId: probeCallId(call.callId, n), epoch: 1, deadline: until };
   return sign(ctx, {
-    ...common(call),
+    ...common(call, contract),
+    ...callPermit(ctx, call, contract, probe),
+    ...probe,
     subject: workSubject(call.kind, 'hi', call.actor.tenant),
-    callId: probeCallId(call.callId, n),
     parentCallId: call.callId,
-    epoch: 1,
     mode: 'probe',
     effect: 'none',
     claim: 'none',
-    deadline: until,
     expires: until,
     ...(intent === undefined ? {} : { intent }),
   });

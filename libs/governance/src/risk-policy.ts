@@ -37,6 +37,7 @@ const limitsOf = (scopes: readonly Scope[], { execution, output }: ToolContract)
     output.budget_bytes,
     scopes.map(({ rules }) => rules.limits.outputBytes),
   ),
+  ...(output.budget_tokens === undefined ? {} : { outputTokens: output.budget_tokens }),
 });
 
 /**

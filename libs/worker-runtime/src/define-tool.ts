@@ -1,17 +1,30 @@
-import type { Actor, DecisionSummary, Effect, Outcome, WorkspaceRef } from '@toolfabric/contract';
+import type { Actor, DecisionSummary, DeclaredCommand, Effect, Outcome, WorkspaceRef } from '@toolfabric/contract';
 import type { Clock, Faults, Json } from '@toolfabric/kernel';
+import type { ArtifactSession } from '@toolfabric/ports';
 import type { z } from 'zod';
+import type { Redactor } from './redactor.ts';
 
 /** What a tool is given beside its arguments. */
 export interface ToolContext {
   readonly callId: string;
+  readonly epoch: number;
   readonly actor: Actor;
   readonly taskId: string;
   /** Aborted at a cancel, at the deadline, when the claim is lost and when the worker must stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly limits: DecisionSummary['limits'];
+  /** Estimated tokens of data and content together, where the contract bounds them. */
+  readonly outputTokens: number | undefined;
   readonly workspace: WorkspaceRef | undefined;
+  /** Runs apart from the wait of its caller, who may read its log while it grows. */
+  readonly background: boolean;
+  /** What the task declared when it was made; only for the tool that runs it. */
+  readonly testCommand: DeclaredCommand | undefined;
+  /** The artifact store with the leave of this call; none where the call has no leave, or the worker no store. */
+  readonly artifacts: ArtifactSession | undefined;
+  /** Rules of the contract and patterns of this tenant. Whatever is stored or said goes through it. */
+  readonly redactor: Redactor;
   readonly faults: Faults;
   /** A line for whoever watches; lossy. */
   progress(message: string, fraction?: number): void;

@@ -4,6 +4,7 @@ import { unknownOutcome } from '@toolfabric/ledger';
 import { StoreUnavailable } from '@toolfabric/ports';
 import { boundOutcome, checkOutcome, MAX_INTENT_BYTES, parseOutcome } from './bound-outcome.ts';
 import type { AnyTool, ProbeAnswer, ToolContext } from './define-tool.ts';
+import { plainRedactor } from './redactor.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** How long a tool may take to give up after its signal was aborted. */
@@ -46,12 +47,18 @@ const endOfProbe = (answer: ProbeAnswer, budget: number): Outcome => {
 
 const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution, begun: () => void): ToolContext => ({
   callId: body.callId,
+  epoch: body.epoch,
   actor: body.actor,
   taskId: body.taskId,
   signal: execution.signal,
   clock: ctx.clock,
   limits: body.decision.limits,
+  outputTokens: body.decision.limits.outputTokens,
   workspace: body.workspace,
+  background: body.background === true,
+  testCommand: body.testCommand,
+  artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit),
+  redactor: plainRedactor,
   faults: ctx.faults,
   progress: (message, fraction) => ctx.ports.progress(body.tenant, body.callId, message.slice(0, 1000), fraction),
   beginEffect: async (intent) => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type Clock,
   createLogger,
@@ -10,7 +11,7 @@ import {
   systemClock,
   type Verifier,
 } from '@toolfabric/kernel';
-import type { WorkerPorts } from '@toolfabric/ports';
+import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
 import type { AnyTool } from './define-tool.ts';
 import { keepAlive } from './keep-alive.ts';
 import { runDelivery } from './run-delivery.ts';
@@ -28,6 +29,11 @@ export interface WorkerOptions {
   readonly slots: number;
   /** Isolation levels that this worker really has, for the routing. */
   readonly isolation: readonly string[];
+  /** Calls that run apart from their delivery at once; as many as `slots` when left out. */
+  readonly backgroundSlots?: number;
+  readonly artifacts?: ArtifactStore;
+  /** At least 32 bytes, the same in every service; without it the marks of two processes cannot be compared. */
+  readonly redactionSecret?: Uint8Array;
   readonly incarnation?: string;
   readonly clock?: Clock;
   readonly faults?: Faults;
@@ -51,6 +57,8 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   ports: options.ports,
   tools: new Map(options.tools.map((tool) => [tool.handler, tool])),
   verifier: options.verifier,
+  artifacts: options.artifacts,
+  redactionSecret: options.redactionSecret ?? randomBytes(32),
   clock: options.clock ?? systemClock,
   pace: options.pace,
   faults: options.faults ?? noFaults,

@@ -1,5 +1,5 @@
 import type { Clock, Faults, Logger, Pace, Verifier } from '@toolfabric/kernel';
-import type { WorkerPorts } from '@toolfabric/ports';
+import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
 import type { AnyTool } from './define-tool.ts';
 import type { Strays } from './strays.ts';
 
@@ -11,6 +11,10 @@ export interface WorkerContext {
   readonly ports: WorkerPorts;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly verifier: Verifier;
+  /** None where this worker has no artifact store. */
+  readonly artifacts: ArtifactStore | undefined;
+  /** Of the installation: makes the marks of redacted secrets. */
+  readonly redactionSecret: Uint8Array;
   readonly clock: Clock;
   readonly pace: Pace;
   readonly faults: Faults;

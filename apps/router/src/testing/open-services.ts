@@ -7,6 +7,7 @@ import type { RouterContext } from '../router-context.ts';
 import type { RouterServices } from '../router-services.ts';
 import { TaskCache } from '../task-cache.ts';
 import { LifeWatch } from '../watch-lives.ts';
+import { sampleContract } from './sample-contract.ts';
 
 export interface ServiceParts {
   readonly bus: LedgerBus;
@@ -18,6 +19,7 @@ export interface ServiceParts {
 export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts): RouterServices => {
   const base = { ports: bus, clock: systemClock, pace: PACES.test, log };
   const watch = new LifeWatch(base, 'cli');
+  const registry = new Registry(bus.registry, systemClock, log);
   const ctx: RouterContext = {
     ...base,
     incarnation: 'router-test',
@@ -26,10 +28,13 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     recent: new RecentCalls(100),
     notify: () => {},
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
+    // Sample calls have a digest that is none.
+    contractOf: async (tool) => (tool.digest.length < 64 ? sampleContract() : registry.contractOf(tool)),
+    storesApart: () => watch.recent.some(({ storage }) => storage === 'own'),
   };
   return {
     ctx,
-    registry: new Registry(bus.registry, systemClock, log),
+    registry,
     policy: createRiskPolicy(DEFAULT_RISK_POLICY),
     tasks: new TaskCache(bus.tasks, 100),
     lives: new Map([['cli', watch]]),

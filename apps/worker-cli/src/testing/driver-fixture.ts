@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkspaceSource } from '@toolfabric/contract';
 import { FabricError, type Json, noFaults, randomId, systemClock } from '@toolfabric/kernel';
-import type { AnyTool, ToolContext } from '@toolfabric/worker-runtime';
+import { type AnyTool, plainRedactor, type ToolContext } from '@toolfabric/worker-runtime';
 import { createDriver, type Driver } from '../driver.ts';
 import { findPrograms } from '../process/find-program.ts';
 import { createTools } from '../tools/index.ts';
@@ -77,11 +77,17 @@ export const contextFor = (
   options: CallOptions = {},
 ): ToolContext => ({
   callId: `2969-${randomId()}`,
+  epoch: 1,
   actor: { tenant: 'acme', user: 'u', agent: 'a' },
   taskId: workspace?.id ?? 't-none',
   signal: options.signal ?? new AbortController().signal,
   clock: systemClock,
   limits: { timeoutMs: options.timeoutMs ?? 30_000, outputBytes: options.outputBytes ?? 40_000 },
+  outputTokens: undefined,
+  background: false,
+  testCommand: undefined,
+  artifacts: undefined,
+  redactor: plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },
   faults: options.faults ?? noFaults,
   progress: () => {},
