@@ -4,6 +4,7 @@ export * from './events.ts';
 export * from './identity.ts';
 export * from './layers.ts';
 export * from './limits.ts';
+export * from './metric-table.ts';
 export * from './records.ts';
 export * from './result.ts';
 export * from './rpc.ts';

@@ -6,3 +6,5 @@ export * from './ids.ts';
 export * from './logger.ts';
 export * from './pace.ts';
 export * from './signing.ts';
+export * from './spans.ts';
+export * from './telemetry.ts';

@@ -28,6 +28,23 @@ describe('startHealth', () => {
     expect(await Promise.all(asked)).toEqual([404, 404, 404, 404]);
   });
 
+  it('serves the numbers that are handed in, and says no more when they cannot be told', async () => {
+    let text = async () => 'a_total 1\n';
+    health = await startHealth(0, () => true, { metrics: () => text() });
+    const answer = await fetch(`http://${health.address}/metrics`);
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await answer.text()).toBe('a_total 1\n');
+    expect([await status('/metrics', 'POST'), await status('/metrics/')]).toEqual([404, 404]);
+    text = () => Promise.reject(new Error('private'));
+    const failed = await fetch(`http://${health.address}/metrics`);
+    expect([failed.status, await failed.text()]).toEqual([500, 'not ok\n']);
+  });
+
+  it('has no page of numbers when none are handed in', async () => {
+    health = await startHealth(0, () => true);
+    expect(await status('/metrics')).toBe(404);
+  });
+
   it('refuses a port that is taken', async () => {
     health = await startHealth(0, () => true);
     const port = Number(health.address?.split(':')[1]);

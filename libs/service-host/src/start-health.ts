@@ -7,11 +7,15 @@ export interface HealthOptions {
   readonly host?: string;
   /** Whether new work may come; the same as healthy unless said. */
   readonly isReady?: () => boolean;
+  /** Prometheus text for `GET /metrics`; without it there is no such page. */
+  readonly metrics?: () => Promise<string>;
 }
 
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 /**
- * Answers `GET /healthz` (restart me when it fails) and `GET /readyz` (send me nothing when it fails) with 200 or 503
- * and nothing else about the service. Port 0 takes a free one. Rejects when the port is taken.
+ * Answers `GET /healthz` (restart me when it fails) and `GET /readyz` (send me nothing when it fails) with 200 or 503,
+ * and `GET /metrics` with the numbers that are handed in. Nothing else is said about the service. Port 0 takes a free one. Rejects when the port is taken.
  */
 export const startHealth = async (
   port: number,
@@ -22,8 +26,11 @@ export const startHealth = async (
     ['/healthz', isHealthy],
     ['/readyz', options.isReady ?? isHealthy],
   ]);
+  const { metrics } = options;
   const server = createServer((request, response) => {
-    const check = request.method === 'GET' || request.method === 'HEAD' ? checks.get(request.url ?? '') : undefined;
+    const path = request.method === 'GET' || request.method === 'HEAD' ? request.url : undefined;
+    if (path === '/metrics' && metrics !== undefined) return void answerMetrics(response, metrics);
+    const check = checks.get(path ?? '');
     if (!check) return answer(response, 404, 'not found');
     return check() ? answer(response, 200, 'ok') : answer(response, 503, 'not ok');
   });
@@ -47,6 +54,14 @@ export const startHealth = async (
   };
 };
 
-const answer = (response: ServerResponse, status: number, text: string): void => {
-  response.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(`${text}\n`);
+const answer = (response: ServerResponse, status: number, text: string, type = 'text/plain'): void => {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(`${text}\n`);
+};
+
+const answerMetrics = async (response: ServerResponse, metrics: () => Promise<string>): Promise<void> => {
+  try {
+    answer(response, 200, (await metrics()).trimEnd(), METRICS_TYPE);
+  } catch {
+    answer(response, 500, 'not ok');
+  }
 };

@@ -1,1 +1,3 @@
-export {};
+export { createMetrics, MOST_SERIES, type ServedMetrics } from './prometheus.ts';
+export * from './settings.ts';
+export * from './start-telemetry.ts';
