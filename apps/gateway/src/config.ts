@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
+import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 import { type GatewayLimits, LIMITS } from './limits.ts';
 import type { ListenConfig } from './listen-rule.ts';
@@ -15,6 +16,7 @@ export interface GatewayConfig {
   readonly faults: Faults;
   /** No artifact store when left out: its verbs are then `unavailable`. */
   readonly artifacts?: { readonly url: string; readonly ca?: string };
+  readonly telemetry: TelemetrySettings;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -39,6 +41,7 @@ const Environment = z.object({
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: Port.optional(),
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
+  ...TELEMETRY_ENVIRONMENT,
 });
 
 /** Throws with the names of the variables that are missing or wrong. Reads the key file and certificates, and nothing else. */
@@ -62,6 +65,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     tokensFile: values.TOOLFABRIC_TOKENS_FILE,
     pace: PACES[values.TOOLFABRIC_PACE],
     limits: LIMITS,
+    telemetry: telemetrySettings(values),
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
     ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Metadata, type ServerUnaryCall } from '@grpc/grpc-js';
-import { silentLogger, systemClock } from '@toolfabric/kernel';
+import { noTelemetry, silentLogger, systemClock } from '@toolfabric/kernel';
 import { expect, it } from 'vitest';
 import { FrontDoor } from './front-door.ts';
 import { RequestsPerToken } from './requests-per-token.ts';
@@ -20,7 +20,7 @@ it('D1: a request that slips in after the stop is unavailable and starts nothing
   const tokens = new TokenBook();
   tokens.replace([entry]);
   const requests = new RequestsPerToken(1);
-  const door = new FrontDoor({ tokens, requests, clock: systemClock, logger: silentLogger });
+  const door = new FrontDoor({ tokens, requests, clock: systemClock, logger: silentLogger, telemetry: noTelemetry });
   let begun = 0;
   const verb = door.unary<object, string>(async () => {
     begun += 1;

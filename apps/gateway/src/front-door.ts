@@ -4,13 +4,14 @@
  * waited for minutes. What every failure passes: one table of status codes.
  */
 import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from '@grpc/grpc-js';
-import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Logger, type Span, type Telemetry, traceparentOf } from '@toolfabric/kernel';
 import { authenticate, unauthenticated } from './authenticate.ts';
 import { toServiceError } from './grpc-status.ts';
 import { isUnreadable } from './readable-requests.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestsPerToken } from './requests-per-token.ts';
 import type { TokenBook } from './tokens.ts';
+import { RequestWatch } from './watch-requests.ts';
 
 interface SurfaceCall {
   readonly metadata: Metadata;
@@ -26,14 +27,17 @@ export interface FrontDoorDeps {
   readonly requests: RequestsPerToken;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 export class FrontDoor {
   readonly #deps: FrontDoorDeps;
+  readonly #watch: RequestWatch;
   #stopping = false;
 
   constructor(deps: FrontDoorDeps) {
     this.#deps = deps;
+    this.#watch = new RequestWatch(deps.telemetry);
   }
 
   /** From now on every new request is `unavailable`: the caller tries another gateway. */
@@ -65,14 +69,21 @@ export class FrontDoor {
 
   async #through<T>(call: SurfaceCall, request: unknown, verb: (context: RequestContext) => Promise<T>): Promise<T> {
     const { tokens, requests, clock } = this.#deps;
-    if (this.#stopping) throw new FabricError('unavailable', 'this gateway is stopping'); // D1
-    const identity = authenticate(call.metadata, tokens, clock.now); // D2
-    const leave = requests.enter(identity.tokenId); // D3
+    const watched = this.#watch.begin(call.getPath());
+    let leave = () => {};
     try {
+      if (this.#stopping) throw new FabricError('unavailable', 'this gateway is stopping'); // D1
+      const identity = authenticate(call.metadata, tokens, clock.now); // D2
+      const span = watched.known(identity, call.metadata);
+      leave = requests.enter(identity.tokenId); // D3
       if (isUnreadable(request)) throw new FabricError('invalid_request', 'the message cannot be read'); // D4
-      const answer = await verb(contextOf(call, identity, clock));
+      const answer = await verb(contextOf(call, identity, clock, span));
       if (!identity.isCurrent()) throw unauthenticated(); // D5
+      watched.end();
       return answer;
+    } catch (thrown) {
+      watched.end(thrown);
+      throw thrown;
     } finally {
       leave();
     }
@@ -88,12 +99,17 @@ export class FrontDoor {
   }
 }
 
-const contextOf = (call: SurfaceCall, identity: RequestContext['identity'], clock: Clock): RequestContext => {
+const contextOf = (
+  call: SurfaceCall,
+  identity: RequestContext['identity'],
+  clock: Clock,
+  span: Span,
+): RequestContext => {
   const deadline = Number(call.getDeadline());
-  const traceparent = call.metadata.get('traceparent')[0];
   return {
     identity,
-    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    span,
+    traceparent: traceparentOf(span),
     leftMs: () => Math.max(0, deadline - clock.now()),
     isGone: () => call.cancelled,
     onGone(listener) {

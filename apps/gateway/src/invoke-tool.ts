@@ -1,9 +1,18 @@
 import type { CallView } from '@toolfabric/contract';
-import { type Clock, FabricError, type Faults, randomId } from '@toolfabric/kernel';
+import {
+  type Clock,
+  FabricError,
+  type Faults,
+  type Metrics,
+  proposalAttributes,
+  proposedTool,
+  randomId,
+  SPAN,
+} from '@toolfabric/kernel';
 import type { EventLog } from '@toolfabric/ports';
 import { wireCall as wire, type wireCall } from '@toolfabric/proto';
 import type { PendingCalls } from './pending-calls.ts';
-import { readBody, readHead } from './read-proposal.ts';
+import { type ProposalHead, readBody, readHead } from './read-proposal.ts';
 import { refusedView } from './refuse-call.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RouterClient } from './router-client.ts';
@@ -13,6 +22,7 @@ export interface InvokeDeps {
   readonly router: RouterClient;
   readonly pending: PendingCalls;
   readonly events: EventLog;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly faults: Faults;
   /** Milliseconds in which a proposal is accepted even when nobody wants to wait. */
@@ -33,9 +43,20 @@ export const invokeTool = async (
   const given = proposal ?? wire.CallProposal.decode(new Uint8Array());
   const now = deps.clock.now();
   const { callId, head } = readHead(given, actor, now, context.traceparent);
+  context.span.setAttributes({ [SPAN.callId]: callId, [SPAN.taskId]: head.taskId });
   const body = readBodyOrRefusal(() => readBody(head, given));
-  if (body instanceof FabricError)
-    return refuse(deps, { callId, taskId: head.taskId, tool: given.tool }, body, context);
+  if (body instanceof FabricError) return refuse(deps, { callId, head, tool: given.tool }, body, context);
+  const view = await propose(deps, { callId, body, waitMs }, context);
+  context.span.setAttribute(SPAN.state, view.state);
+  return view;
+};
+
+const propose = async (
+  deps: InvokeDeps,
+  { callId, body, waitMs }: { readonly callId: string; readonly body: string; readonly waitMs: number },
+  context: RequestContext,
+): Promise<CallView> => {
+  const { actor } = context.identity;
 
   const began = deps.clock.monotonic();
   const wait = waitMs > 0 ? beginWait(deps.pending, actor, callId) : undefined;
@@ -68,21 +89,26 @@ const readBodyOrRefusal = (read: () => string): string | FabricError => {
 };
 
 const refuse = (
-  { events, clock }: InvokeDeps,
-  call: { readonly callId: string; readonly taskId: string; readonly tool: string },
+  { events, metrics, clock }: InvokeDeps,
+  { callId, head, tool }: { readonly callId: string; readonly head: ProposalHead; readonly tool: string },
   error: FabricError,
-  { identity }: RequestContext,
+  { identity, span }: RequestContext,
 ): CallView => {
   const now = clock.now();
+  const { layer } = error.toToolError();
+  const { taskId } = head;
+  metrics.count('toolfabric_refusals_total', { type: error.type, layer });
+  span.setAttributes({ [SPAN.state]: 'refused', [SPAN.errorType]: error.type });
   events.emit({
     id: randomId(),
     type: 'call.refused',
     service: 'gateway',
     tenant: identity.actor.tenant,
     at: now,
-    callId: call.callId,
-    taskId: call.taskId,
-    attributes: { error: error.type },
+    callId,
+    taskId,
+    actor: identity.actor,
+    attributes: { error: error.type, layer, tool: proposedTool(tool), ...proposalAttributes(head) },
   });
-  return refusedView(call, error, now);
+  return refusedView({ callId, taskId, tool }, error, now);
 };

@@ -1,11 +1,13 @@
-import type { Pace } from '@toolfabric/kernel';
+import type { Pace, Span } from '@toolfabric/kernel';
 import type { Identity } from './authenticate.ts';
 import type { Patience } from './router-client.ts';
 
 /** What a verb knows of its request beside the message. */
 export interface RequestContext {
   readonly identity: Identity;
-  /** W3C trace context, as it came. */
+  /** Of this request; what is known of it meanwhile is noted there. */
+  readonly span: Span;
+  /** W3C trace context for the next hop; none while nobody traces. */
   readonly traceparent: string | undefined;
   /** Milliseconds until the caller's own deadline; infinite without one. */
   leftMs(): number;

@@ -5,7 +5,7 @@
  * S3 requests in flight end, within the drain time; what is left is broken off.
  * The bus is closed afterwards by whoever opened it.
  */
-import { type Clock, FabricError, type Logger } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Logger, noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
 import { ArtifactAccess } from './artifact-access.ts';
 import { createArtifactService } from './artifact-service.ts';
@@ -31,11 +31,12 @@ export interface Gateway {
 
 /** Rejects when it may not or cannot listen, and without a valid token. */
 export const startGateway = async (
-  config: Omit<GatewayConfig, 'bus' | 'artifacts'>,
+  config: Omit<GatewayConfig, 'bus' | 'artifacts' | 'telemetry'>,
   ports: GatewayPorts,
   logger: Logger,
   clock: Clock,
   front?: ArtifactFront,
+  telemetry: Telemetry = noTelemetry,
 ): Promise<Gateway> => {
   const { listen, pace, limits, faults } = config;
   checkListen(listen);
@@ -44,8 +45,11 @@ export const startGateway = async (
   const router = new RouterClient(ports, clock, pace);
   const pending = pendingCallsOf(config, router);
   ports.onSettled((notice) => pending.onSettled(notice));
-  const door = new FrontDoor({ tokens, requests: new RequestsPerToken(limits.requestsPerToken), clock, logger });
-  const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits });
+  telemetry.metrics.gauge('toolfabric_waiting_callers', {}, () => pending.size);
+  const requests = new RequestsPerToken(limits.requestsPerToken);
+  const door = new FrontDoor({ tokens, requests, clock, logger, telemetry });
+  const { metrics } = telemetry;
+  const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits, metrics });
   const access = new ArtifactAccess(router, front, pace);
   const services = {
     tools,

@@ -2,6 +2,7 @@ import { createArtifactFront } from '@toolfabric/artifact-http';
 import { connectGateway } from '@toolfabric/bus-nats';
 import { type Logger, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { startTelemetry } from '@toolfabric/telemetry';
 import type { GatewayConfig } from './config.ts';
 import { startGateway } from './start-gateway.ts';
 
@@ -12,17 +13,21 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
   const bus = await connectGateway({ ...config.bus, name: 'gateway' });
   try {
     const front = config.artifacts && createArtifactFront(config.artifacts);
-    const gateway = await startGateway(config, bus, logger, systemClock, front);
-    const health = await openHealth(config, () => bus.isConnected() && gateway.isReady()).catch(
-      async (error: unknown) => {
-        await gateway.stop();
-        throw error;
-      },
-    );
+    const { events, isConnected } = bus;
+    const common = { service: 'gateway', role: 'gateway', settings: config.telemetry } as const;
+    const telemetry = startTelemetry({ ...common, events, isConnected });
+    const ports = { ...bus, events: telemetry.events };
+    const gateway = await startGateway(config, ports, logger, systemClock, front, telemetry);
+    const isReady = () => bus.isConnected() && gateway.isReady();
+    const health = await openHealth(config, isReady, telemetry.metricsText).catch(async (error: unknown) => {
+      await gateway.stop();
+      throw error;
+    });
     if (health !== undefined) logger.info('health', { address: health.address });
     let stopping: Promise<void> | undefined;
     const stop = async () => {
       await gateway.stop();
+      await telemetry.shutdown();
       await bus.close();
       await health?.stop();
     };
@@ -43,5 +48,8 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
 const openHealth = async (
   { healthPort: port, healthHost: host }: GatewayConfig,
   isReady: () => boolean,
+  metrics: () => Promise<string>,
 ): Promise<RunningService | undefined> =>
-  port === undefined ? undefined : startHealth(port, () => true, { isReady, ...(host === undefined ? {} : { host }) });
+  port === undefined
+    ? undefined
+    : startHealth(port, () => true, { isReady, metrics, ...(host === undefined ? {} : { host }) });

@@ -1,5 +1,5 @@
 import { CallId, type CallView, type ToolSummary } from '@toolfabric/contract';
-import { type Clock, FabricError, type Faults, type Pace, requestKeyTime } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Faults, type Metrics, type Pace, requestKeyTime } from '@toolfabric/kernel';
 import type { GatewayPorts } from '@toolfabric/ports';
 import {
   callViewToWire,
@@ -33,6 +33,7 @@ export interface ToolServiceDeps {
   readonly faults: Faults;
   readonly pace: Pace;
   readonly limits: GatewayLimits;
+  readonly metrics: Metrics;
 }
 
 export const createToolService = (deps: ToolServiceDeps): ToolServiceServer => ({
@@ -107,8 +108,9 @@ export const ownCall =
   };
 
 const callVerbs = (deps: ToolServiceDeps) => {
-  const { door, router, pending, ports, clock, faults, pace, limits } = deps;
-  const invoke: InvokeDeps = { router, pending, events: ports.events, clock, faults, acceptMs: 2 * pace.rpcAttemptMs };
+  const { door, router, pending, ports, clock, faults, pace, limits, metrics } = deps;
+  const { events } = ports;
+  const invoke: InvokeDeps = { router, pending, events, metrics, clock, faults, acceptMs: 2 * pace.rpcAttemptMs };
   const [getCall, cancelCall] = [ownCall(deps, 'getCall'), ownCall(deps, 'cancelCall')];
   const answer = (view: CallView) => ({ call: callViewToWire(view) });
   return {

@@ -16,10 +16,17 @@ export const FAULT_POINTS = [
   'worker.before-claim',
   'worker.reading',
   'worker.claimed',
+  'worker.background-acknowledged',
   'worker.started',
   'worker.after-write',
   'worker.after-done',
   'worker.after-publish',
+  'artifacts.receiving',
+  'artifacts.received',
+  'artifacts.after-blob',
+  'artifacts.after-document',
+  'artifacts.after-removal',
+  'artifacts.appending',
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 

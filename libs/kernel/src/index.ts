@@ -5,6 +5,7 @@ export * from './fault-points.ts';
 export * from './ids.ts';
 export * from './logger.ts';
 export * from './pace.ts';
+export * from './proposal-attributes.ts';
 export * from './signing.ts';
 export * from './spans.ts';
 export * from './telemetry.ts';
