@@ -1,6 +1,6 @@
-import type { CallRecord, WorkBody } from '@toolfabric/contract';
+import type { CallRecord, Claim, WorkBody } from '@toolfabric/contract';
 import type { LogFields } from '@toolfabric/kernel';
-import { isAnswered, isFinal, openKey, operationAfter } from '@toolfabric/ledger';
+import { isAnswered, isFinal, isLive, openKey, operationAfter } from '@toolfabric/ledger';
 import type { SimCluster } from './sim-cluster.ts';
 import type { World } from './world.ts';
 
@@ -35,11 +35,24 @@ export class Violations {
     if (body.mode === 'run' && body.epoch > call.epoch) this.#add(`${body.callId} was published before its epoch`);
   }
 
+  /**
+   * Protocol 5 and 9: the message of a background call is gone while it runs, and says nothing about its holder. An
+   * execution is taken from the dead alone: released when it was only claimed, orphaned when it had started.
+   */
+  onClaimWrite(cluster: SimCluster, before: Claim | undefined, after: Claim): void {
+    if (!isLive(before) || before === undefined) return;
+    const isTaken = after.state === 'released' || (after.state === 'orphaned' && before.doubt !== true);
+    if (!isTaken) return;
+    const what = `epoch ${before.epoch} of ${before.incarnation} went from ${before.state} to ${after.state}`;
+    if (cluster.isAlive(before.incarnation)) this.#add(`L6: ${what} while its holder lives`);
+    if ((before.state === 'started') !== (after.state === 'orphaned')) this.#add(`L1: ${what}`);
+  }
+
   /** L6: what is acknowledged was stored, or somebody else answers for it. */
   onWorkAcknowledged(
     cluster: SimCluster,
     sequence: number,
-    sent: { callId: string; epoch: number; mode: string },
+    sent: { callId: string; epoch: number; mode: string; background: boolean },
   ): void {
     const { callId, epoch } = sent;
     if (cluster.hasResult(callId, epoch) || cluster.dead.has(sequence)) return;
@@ -52,7 +65,8 @@ export class Violations {
       (claim.epoch > epoch ||
         claim.state === 'cancelled' ||
         claim.state === 'orphaned' ||
-        ((claim.state === 'claimed' || claim.state === 'started') && claim.sequence !== sequence));
+        // The claim of a background call answers for it (protocol 9); that of another has to be of another message.
+        (isLive(claim) && (sent.background ? claim.epoch === epoch : claim.sequence !== sequence)));
     if (!elsewhere) this.#add(`L6: ${callId} epoch ${epoch} was acknowledged without a result`);
   }
 

@@ -13,7 +13,7 @@ import {
   WorkBody,
 } from '@toolfabric/contract';
 import type { Pace, Signer, Verifier } from '@toolfabric/kernel';
-import { callToken } from '@toolfabric/ledger';
+import { callToken, isLive } from '@toolfabric/ledger';
 import { type Delivery, type LedgerPorts, QueueFull, type WorkerPorts } from '@toolfabric/ports';
 import type { Violations } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -51,6 +51,7 @@ interface Sent {
   readonly epoch: number;
   readonly tenant: string;
   readonly mode: string;
+  readonly background: boolean;
 }
 
 /** The server of the simulation: buckets, streams, and what the invariants are checked against. */
@@ -74,11 +75,15 @@ export class SimCluster {
   readonly bells = new Map<SimProcess, (callId: string) => void>();
   readonly violations: Violations;
 
-  readonly #acksEarly: boolean;
+  readonly #acksEarly: (sent: Sent) => boolean;
 
   constructor(scheduler: Scheduler, violations: Violations, capacity: number, sabotage: Sabotage | undefined) {
-    this.#acksEarly = sabotage === 'early_ack';
-    this.claims = new SimBucket(() => {}, sabotage === 'blind_store');
+    this.#acksEarly = ({ background }) =>
+      sabotage === 'early_ack' || (sabotage === 'early_background_ack' && background);
+    this.claims = new SimBucket(
+      (_key, before, after) => violations.onClaimWrite(this, before, after),
+      sabotage === 'blind_store',
+    );
     this.scheduler = scheduler;
     this.violations = violations;
     this.calls = new SimBucket((_key, before, after) => violations.onCallWrite(before, after));
@@ -95,13 +100,26 @@ export class SimCluster {
     return undefined;
   }
 
+  /** Whether the process behind an incarnation still may say that it lives. */
+  isAlive(incarnation: string): boolean {
+    const life = [...this.lives.values.values()].find((stored) => stored.value.incarnation === incarnation);
+    return life?.value.state === 'alive';
+  }
+
+  /** Whether it holds an execution whose message was acknowledged. */
+  holdsAcknowledged(incarnation: string): boolean {
+    return [...this.claims.values.values()].some(
+      ({ value }) => isLive(value) && value.incarnation === incarnation && !this.work.has(value.sequence),
+    );
+  }
+
   #publishWork(subject: string, data: Uint8Array, id: string): { sequence: number; duplicate: boolean } {
     if (this.work.isFull) throw new QueueFull(subject);
     const body = WorkBody.parse(JSON.parse(JSON.parse(Buffer.from(data).toString()).body));
     this.violations.onWorkPublished(body, this.callOf(body.parentCallId ?? body.callId));
     const stored = this.work.publish(subject, data, id);
-    const { callId, epoch, tenant, mode } = body;
-    if (!stored.duplicate) this.sent.set(stored.sequence, { callId, epoch, tenant, mode });
+    const { callId, epoch, tenant, mode, background = false } = body;
+    if (!stored.duplicate) this.sent.set(stored.sequence, { callId, epoch, tenant, mode, background });
     return stored;
   }
 
@@ -202,7 +220,9 @@ export class SimCluster {
         take: (message) => {
           if (busy >= slots || signal.aborted) return stream.delay(message.sequence, 0);
           busy += 1;
-          if (isWork && this.#acksEarly) process.send(() => this.#acknowledge(stream, message.sequence, isWork));
+          const sent = this.sent.get(message.sequence);
+          if (isWork && sent && this.#acksEarly(sent))
+            process.send(() => this.#acknowledge(stream, message.sequence, isWork));
           void onDelivery(this.#delivery(process, stream, message, isWork)).then(() => {
             busy -= 1;
             if (signal.aborted && busy === 0) resolve();

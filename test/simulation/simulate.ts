@@ -1,7 +1,7 @@
 import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
 import { digestOf, type FaultPoint, type Faults, type Logger } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
-import { runWorker } from '@toolfabric/worker-runtime';
+import { type RunningWorker, runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
 import { readCall } from '../../apps/router/src/change-call.ts';
 import { RecentCalls } from '../../apps/router/src/recent-calls.ts';
@@ -19,6 +19,7 @@ import { type Sabotage, simTools, World } from './world.ts';
 
 export type { Sabotage } from './world.ts';
 
+const SECRET = new Uint8Array(32);
 const ACTOR = { tenant: 'acme', user: 'ada', agent: 'coder' };
 /** Simulated milliseconds in which faults happen; after it everything must come to rest. */
 const TROUBLE_MS = 25_000;
@@ -28,6 +29,7 @@ const WEEK = Math.floor(NOW / 604_800_000);
 
 const HANDLERS = [
   { handler: 'sim.read', effect: 'none', claim: 'none' },
+  { handler: 'sim.claimed_read', effect: 'none', claim: 'required' },
   { handler: 'sim.blind', effect: 'outside', claim: 'required' },
   { handler: 'sim.probed', effect: 'outside', claim: 'required', fence: 'none' },
   { handler: 'sim.deduped', effect: 'outside', claim: 'required', fence: 'dedupe' },
@@ -56,6 +58,7 @@ class Simulation {
   readonly cluster: SimCluster;
   readonly routers: Router[] = [];
   readonly workers: SimProcess[] = [];
+  readonly #running = new Map<SimProcess, RunningWorker>();
   readonly accepted = new Set<string>();
   readonly calls: CallRecord[] = [];
   kills = 0;
@@ -63,11 +66,14 @@ class Simulation {
   #upAt = 0;
   #names = 0;
   readonly #loss: number;
+  /** Takes an acknowledged message for a sign of death. */
+  readonly #isHasty: boolean;
 
   constructor(seed: number, sabotage: Sabotage | undefined) {
     this.scheduler = new Scheduler(seed);
     this.random = this.scheduler.random;
     this.world = new World(this.scheduler, sabotage);
+    this.#isHasty = sabotage === 'hasty_death';
     this.#loss = this.random.pick([0, 0.01, 0.05, 0.12]);
     const capacity = this.random.chance(0.1) ? 2 : 1_000;
     this.cluster = new SimCluster(this.scheduler, this.violations, capacity, sabotage);
@@ -119,6 +125,14 @@ class Simulation {
     this.scheduler.after(this.random.between(100, 6_000), respawn);
   }
 
+  /** A worker that is told to stop: it drains, and its process ends when it says so. */
+  #drain(process: SimProcess, respawn: () => void): void {
+    process.deliver(() => {
+      const stopping = this.#running.get(process)?.stop();
+      void stopping?.then(() => this.#kill(process, respawn));
+    });
+  }
+
   spawnRouter(slot: number): void {
     const process = this.#process('router');
     const ports = this.cluster.ledgerPorts(process);
@@ -131,7 +145,8 @@ class Simulation {
       faults: this.#faults(process, () => this.spawnRouter(slot)),
       recent: new RecentCalls(100),
       notify: () => {},
-      isDead: (_kind, incarnation) => lives.isDead(incarnation),
+      isDead: async (_kind, incarnation) =>
+        (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
       contractOf: async () => SIM_CONTRACT,
       storesApart: () => false,
     };
@@ -166,13 +181,18 @@ class Simulation {
       verifier: simVerifier,
       pace: SIM_PACE,
       slots: 2,
+      backgroundSlots: 1 + (slot % 2),
+      redactionSecret: SECRET,
       isolation: ['process'],
       incarnation: process.name,
       clock: process.clock,
       faults: this.#faults(process, respawn),
       log: this.#log,
     }).then(
-      (worker) => worker.failed.then(() => this.#kill(process, respawn)),
+      (worker) => {
+        this.#running.set(process, worker);
+        return worker.failed.then(() => this.#kill(process, respawn));
+      },
       () => this.#kill(process, respawn),
     );
   }
@@ -184,6 +204,7 @@ class Simulation {
     const hasOperation = shape.effect !== 'none' && random.chance(0.5);
     const operation = hasOperation ? `op.shared${random.int(2)}` : undefined;
     const argsHash = digestOf(operation === undefined ? callId : [operation, random.chance(0.15) ? 1 : 0]);
+    const background = shape.claim === 'required' && random.chance(0.4);
     const needsApproval = shape.effect === 'outside' && random.chance(0.25);
     const fence = 'fence' in shape ? shape.fence : undefined;
     return {
@@ -201,6 +222,7 @@ class Simulation {
       argsHash,
       decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },
       ...(operation === undefined ? {} : { operation }),
+      ...(background ? { background } : {}),
       ...(needsApproval ? { approvalId: `a${index}` } : {}),
       ...(fence === undefined ? {} : { reconcile: { fence, windowMs: Math.round(random.between(3_000, 60_000)) } }),
       state: needsApproval ? 'awaiting_approval' : hasOperation ? 'accepted' : 'queued',
@@ -303,6 +325,12 @@ class Simulation {
         const slot = random.int(2);
         const router = this.routers[slot];
         if (router) this.#kill(router.process, () => this.spawnRouter(slot));
+      });
+    if (random.chance(0.3))
+      scheduler.after(random.between(0, TROUBLE_MS), () => {
+        const slot = random.int(3);
+        const worker = this.workers[slot];
+        if (worker) this.#drain(worker, () => this.spawnWorker(slot));
       });
     for (let n = random.int(3); n > 0; n -= 1)
       scheduler.after(random.between(0, TROUBLE_MS), () => this.#anyProcess().pause(random.between(500, 14_000)));

@@ -12,6 +12,8 @@ describe('the simulation', () => {
     ['a kernel lock that keeps nobody out', 'open_lock'],
     ['a peer that says it deduplicates, and does not', 'no_dedupe'],
     ['an acknowledgement that reaches the server before the result is stored', 'early_ack'],
+    ['a background call that is acknowledged before its claim is stored', 'early_background_ack'],
+    ['a router that takes an acknowledged message for the death of its holder', 'hasty_death'],
   ] as const)('notices %s', { timeout: 300_000 }, async (_what, sabotage) => {
     const { broken } = await checkSeeds(1, 1_500, sabotage);
     expect(broken.join('\n')).toMatch(/L[1-6]/);

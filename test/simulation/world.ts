@@ -14,7 +14,7 @@ export interface TruthEntry {
 }
 
 /** A rule of the outside that is broken on purpose, to see that the invariants notice. */
-export type Sabotage = 'blind_store' | 'open_lock' | 'no_dedupe' | 'early_ack';
+export type Sabotage = 'blind_store' | 'open_lock' | 'no_dedupe' | 'early_ack' | 'early_background_ack' | 'hasty_death';
 
 /** The world outside: what really happened, whoever believes what. */
 export class World {
@@ -47,6 +47,13 @@ export class World {
     return this.#sabotage !== 'open_lock' && this.locks.get(name)?.alive === true;
   }
 }
+
+/** Simulated milliseconds that a call in the background may take: beyond the acknowledge wait, and beyond its limit. */
+const LONGEST_MS = 7_500;
+
+/** What a call does beside its effect. */
+const takeTime = (world: World, ctx: ToolContext, mostMs: number): Promise<void> =>
+  ctx.clock.sleep(world.scheduler.random.between(1, ctx.background ? LONGEST_MS : mostMs), ctx.signal);
 
 const Args = z.strictObject({ identity: z.string(), argsHash: z.string() });
 type Args = z.infer<typeof Args>;
@@ -93,11 +100,12 @@ const outside = (handler: string, world: World, process: SimProcess, once: boole
     effect: 'outside',
     args: Args,
     async handle(ctx, args) {
-      await ctx.clock.sleep(world.scheduler.random.between(1, 400), ctx.signal);
+      await takeTime(world, ctx, 400);
       if (ctx.signal.aborted) throw ctx.signal.reason;
       await ctx.beginEffect({ identity: args.identity });
       const receipt = await sendOutside(world, process, ctx, args, once);
       if (!receipt) throw new Error('receipt lost');
+      if (ctx.background) await takeTime(world, ctx, 0);
       ctx.faults.at('worker.after-write');
       return done(args.identity);
     },
@@ -120,6 +128,8 @@ const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
     args: Args,
     async handle(ctx, args) {
       const lock = `lock:${args.identity}`;
+      if (ctx.background) await takeTime(world, ctx, 0);
+      if (ctx.signal.aborted) throw ctx.signal.reason;
       if (world.isLocked(lock)) throw new FabricError('workspace_busy', 'locked');
       world.locks.set(lock, process);
       try {
@@ -141,20 +151,21 @@ const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
     },
   });
 
-const read = (world: World): AnyTool =>
+const read = (handler: string, world: World): AnyTool =>
   defineTool<Args>({
-    handler: 'sim.read',
+    handler,
     effect: 'none',
     args: Args,
     async handle(ctx) {
-      await ctx.clock.sleep(world.scheduler.random.between(1, 800), ctx.signal);
+      await takeTime(world, ctx, 800);
       if (ctx.signal.aborted) throw ctx.signal.reason;
       return { status: 'ok', summary: 'read', sideEffect: 'none', trust: 'untrusted' };
     },
   });
 
 export const simTools = (world: World, process: SimProcess): AnyTool[] => [
-  read(world),
+  read('sim.read', world),
+  read('sim.claimed_read', world),
   outside('sim.blind', world, process, false, false),
   outside('sim.probed', world, process, false, true),
   outside('sim.deduped', world, process, true, true),

@@ -32,14 +32,26 @@ import { isWithdrawn } from './withdrawn.ts';
 
 type Opened = Versioned<OpenEntry>;
 
+/** What was decided about a claim counts only while it still is the one that was seen. */
+const isAsSeen = (claim: Claim | undefined, seen: Claim | undefined): boolean =>
+  claim?.state === seen?.state && claim?.nonce === seen?.nonce && claim?.epoch === seen?.epoch;
+
 /** Raises the epoch of an execution that never started, then publishes it. */
 const release = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefined): Promise<void> => {
-  const isSame = (claim: Claim | undefined) =>
-    claim?.state === seen?.state && claim?.nonce === seen?.nonce && claim?.epoch === seen?.epoch;
   const change = await changeClaim(ctx, call, (claim) =>
-    isSame(claim) ? moveClaim(claim, { type: 'release' }) : undefined,
+    isAsSeen(claim, seen) ? moveClaim(claim, { type: 'release' }) : undefined,
   );
   if (change.done) await requeue(ctx, call, change.value.epoch);
+};
+
+/** The last epoch went the way of the others. A worker that took it since then goes on. */
+const giveUp = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefined): Promise<void> => {
+  if (call.value.claim === 'none') return void (await stopCall(ctx, call, 'dead_letter'));
+  const { epoch } = call.value;
+  const change = await changeClaim(ctx, call, (claim) =>
+    isAsSeen(claim, seen) ? moveClaim(claim, { type: 'cancel', epoch, reason: 'dead_letter' }) : undefined,
+  );
+  if (change.done) await settleStored(ctx, call);
 };
 
 const orphan = async (ctx: RouterContext, call: StoredCall, seen: Claim | undefined): Promise<void> => {
@@ -167,7 +179,7 @@ const carryOut = async (
     case 'expire':
       return void (await stopCall(ctx, call, 'expired'));
     case 'dead_letter':
-      return void (await stopCall(ctx, call, 'dead_letter'));
+      return giveUp(ctx, call, claim);
     case 'release':
       return release(ctx, call, claim);
     case 'orphan':
@@ -193,16 +205,19 @@ const giveUpUnreadable = async (ctx: RouterContext, call: StoredCall): Promise<v
   await leaveToPerson(ctx, ended);
 };
 
-/** The facts of one open call, read in the order that makes them safe: the sequence before the result. */
+/**
+ * The facts of one open call, read in the order that makes them safe. A claim is stored before its message is
+ * acknowledged, so that a claim which is read after the message was seen to be gone tells who took it.
+ */
 const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
   const { actor, callId, sent } = entry.value;
   const call = await readCall(ctx, actor.tenant, callId);
   const queued = call?.value.state === 'queued' || call?.value.state === 'unknown';
+  const workGone = queued && sent && call ? !(await ctx.ports.work.has(call.value.kind, sent.sequence)) : undefined;
   const claim = queued && call ? await readClaim(ctx, call).catch(unreadable) : undefined;
   if (claim === 'unreadable') return call && giveUpUnreadable(ctx, call);
   const holderDead =
     claim !== undefined && claim.incarnation !== '' && (await ctx.isDead(call?.value.kind ?? '', claim.incarnation));
-  const workGone = queued && sent && call ? !(await ctx.ports.work.has(call.value.kind, sent.sequence)) : undefined;
   const action = planSweep({
     open: entry.value,
     call: call?.value,

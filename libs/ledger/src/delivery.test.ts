@@ -40,6 +40,15 @@ describe('a delivery, by protocol 6', () => {
     expect(judgeDelivery({ epoch: Number(epoch), sequence: Number(sequence) }, claims[state])).toBe(verdict);
   });
 
+  it.each(Object.keys(claims).flatMap((state) => [40, 41].map((sequence) => ({ state, sequence }))))(
+    'RE-5: of a background call, $state, sequence $sequence: acknowledged where a claim answers for it',
+    ({ state, sequence }) => {
+      const expected = EQUAL[state]?.same === 'later' ? 'acknowledge' : EQUAL[state]?.same;
+      expect(judgeDelivery({ epoch: 2, sequence, background: true }, claims[state])).toBe(expected);
+      expect(judgeDelivery({ epoch: 3, sequence, background: true }, claims[state])).toBe('later');
+    },
+  );
+
   it.each([
     [1, 'take'],
     [2, 'later'],

@@ -26,12 +26,25 @@ export const toolKey = (name: string, version: string): string => `tool.${shortH
 export const leaseKey = (shard: number): string => `shard.${shard}`;
 export const lifePrefix = (kind: string): string => `live.${kind}`;
 export const lifeKey = (kind: string, incarnation: string): string => `${lifePrefix(kind)}.${incarnation}`;
+/** Pin slots are provisioned, one consumer each, and numbered from 0. */
+export const pinSlot = (index: number): string => `p${index}`;
+/** The lease of a pin slot stands beside the life signs of its kind. */
+export const pinKey = (kind: string, slot: string): string => `${lifePrefix(kind)}.pin-${slot}`;
+const PIN_KEY = /\.pin-p\d{1,4}$/;
+export const isPinKey = (key: string): boolean => PIN_KEY.test(key);
 
 export const workSubject = (kind: string, priority: 'hi' | 'lo', tenant: string): string =>
   `work.${kind}.${priority}.${tenant}`;
 
-/** Message id of a work message: the same epoch of a call is stored once. */
-export const workMessageId = (callId: string, epoch: number): string => `${callId}.${epoch}`;
+export const pinnedWorkSubject = (kind: string, slot: string, tenant: string): string =>
+  `work.${kind}.pin.${slot}.${tenant}`;
+
+/**
+ * Message id of a work message: the same epoch of a call is stored once, and once more when it was taken back from the
+ * pin slot that it was sent to first.
+ */
+export const workMessageId = (callId: string, epoch: number, pin?: string): string =>
+  pin === undefined ? `${callId}.${epoch}` : `${callId}.${epoch}.${pin}`;
 
 /** The internal call that asks for the n-th time what became of a call (protocol 7). */
 export const probeCallId = (callId: string, n: number): string => `${callId}.r${n}`;

@@ -6,12 +6,14 @@ import type { WorkerContext } from './worker-context.ts';
 export interface Life {
   /** Resolves with the reason when this process must stop working: it was declared dead, or cannot say that it lives. */
   readonly lost: Promise<string>;
+  /** From now on the sign says this too; resolves when it stands there. */
+  tell(more: Partial<LifeFacts>): Promise<void>;
   /** Says `drained`, so that nobody has to wait for the death of this process. */
   end(): Promise<void>;
 }
 
 /** What a life sign says beside its beat. */
-export type LifeFacts = Pick<LifeSign, 'slots' | 'handlers' | 'isolation'>;
+export type LifeFacts = Pick<LifeSign, 'slots' | 'handlers' | 'isolation' | 'storage' | 'pin'>;
 
 /**
  * Renews `live.<kind>.<incarnation>` (protocol 10). An observer that sees no renewal stores `dead`; the renewal here
@@ -23,13 +25,14 @@ export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<L
   const key = lifeKey(ctx.kind, incarnation);
   const ended = new AbortController();
   let lit = false;
+  let said = facts;
   /** A sign that is gone was removed as that of a dead worker: it must not be lit again. */
   const isOver = (life: LifeSign | undefined) => (life === undefined ? lit : life.state === 'dead');
   const renew = (state: LifeSign['state'], patienceMs: number) =>
     changeRecord(
       ctx.ports.lives,
       key,
-      (life) => (isOver(life) ? undefined : { ...facts, incarnation, state, beat: (life?.beat ?? 0) + 1 }),
+      (life) => (isOver(life) ? undefined : { ...said, incarnation, state, beat: (life?.beat ?? 0) + 1 }),
       { clock, patienceMs },
     );
   const first = await renew('alive', pace.deadAfterMs);
@@ -63,6 +66,10 @@ export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<L
   };
   return {
     lost: beat(),
+    async tell(more) {
+      said = { ...said, ...more };
+      await renew('alive', pace.deadAfterMs);
+    },
     async end() {
       ended.abort();
       await renew('drained', pace.lifeBeatMs).catch(() => {});

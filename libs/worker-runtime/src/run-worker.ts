@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { LifeSign } from '@toolfabric/contract';
 import {
   type Clock,
   createLogger,
@@ -12,7 +13,9 @@ import {
   type Verifier,
 } from '@toolfabric/kernel';
 import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
+import { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
+import { holdPin } from './hold-pin.ts';
 import { keepAlive } from './keep-alive.ts';
 import { runDelivery } from './run-delivery.ts';
 import { GIVE_UP_MS } from './run-tool.ts';
@@ -31,6 +34,10 @@ export interface WorkerOptions {
   readonly isolation: readonly string[];
   /** Calls that run apart from their delivery at once; as many as `slots` when left out. */
   readonly backgroundSlots?: number;
+  /** Where its workspaces lie, for the routing; nothing is said when left out. */
+  readonly storage?: LifeSign['storage'];
+  /** Pin slots of its kind, as they were provisioned; with 0, or left out, it takes none. */
+  readonly pinSlots?: number;
   readonly artifacts?: ArtifactStore;
   /** At least 32 bytes, the same in every service; without it the marks of two processes cannot be compared. */
   readonly redactionSecret?: Uint8Array;
@@ -45,8 +52,8 @@ export interface RunningWorker {
   /** Resolves with a reason when the worker had to stop by itself. */
   readonly failed: Promise<string>;
   /**
-   * Drains: asks for no more work, lets what runs go on for `pace.drainMs`, then aborts it, and ends the life sign
-   * once nothing runs.
+   * Drains: asks for no more work, lets what runs (within deliveries or apart) go on for `pace.drainMs`, then aborts
+   * it, and ends the life sign once nothing runs.
    */
   stop(): Promise<void>;
 }
@@ -66,6 +73,7 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   nonce: randomId,
   halt: new AbortController(),
   strays: new Strays(options.slots),
+  background: new BackgroundRuns(options.backgroundSlots ?? options.slots),
   bells: new Map(),
 });
 
@@ -80,10 +88,18 @@ const within = async (ctx: WorkerContext, work: Promise<void>, ms: number): Prom
 export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> => {
   const ctx = compile(options);
   const stop = new AbortController();
-  const { slots, isolation } = options;
-  const life = await keepAlive(ctx, { slots, isolation: [...isolation], handlers: [...ctx.tools.keys()] });
+  const { slots, isolation, storage } = options;
+  const life = await keepAlive(ctx, {
+    slots,
+    isolation: [...isolation],
+    handlers: [...ctx.tools.keys()],
+    ...(storage === undefined ? {} : { storage }),
+  });
+  const pin = await holdPin(ctx, options.pinSlots ?? 0);
+  if (pin) await life.tell({ pin: pin.slot });
   ctx.ports.onBell((callId) => ctx.bells.get(callId)?.());
-  const running = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal);
+  const taking = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal, pin?.slot);
+  const running = taking.then(() => ctx.background.idle());
   const failed = Promise.race([life.lost, ctx.strays.tooMany]).then((reason) => {
     ctx.log.error('worker.lost', { reason });
     stop.abort();
@@ -98,6 +114,7 @@ export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> 
       await within(ctx, running, ctx.pace.drainMs);
       ctx.halt.abort(new FabricError('worker_drained', 'the worker was shut down'));
       await within(ctx, running, 2 * GIVE_UP_MS);
+      await pin?.giveUp();
       await life.end();
     },
   };

@@ -1,5 +1,6 @@
 import type { Clock, Faults, Logger, Pace, Verifier } from '@toolfabric/kernel';
 import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
+import type { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
 import type { Strays } from './strays.ts';
 
@@ -25,6 +26,7 @@ export interface WorkerContext {
   readonly halt: AbortController;
   /** Executions that were given up and have not ended: they hold no place, and too many of them end the worker. */
   readonly strays: Strays;
+  readonly background: BackgroundRuns;
   /** Listeners by call id, rung at every bell; only calls of this process are in it. */
   readonly bells: Map<string, () => void>;
 }
