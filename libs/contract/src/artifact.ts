@@ -56,6 +56,8 @@ export const ArtifactRecord = z.strictObject({
   sha256: Sha256.optional(),
   /** `live` is a log that still grows; it is complete once it is closed, or lost when its writer is. */
   state: z.enum(['live', 'complete']),
+  /** Its writer ended without closing it: the stream may have had more. */
+  lost: z.literal(true).optional(),
   /** Bytes that the stream had and that were not kept, from `gapAt` on. */
   dropped: z.int().nonnegative(),
   gapAt: z.int().nonnegative().optional(),

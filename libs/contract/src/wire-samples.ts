@@ -405,6 +405,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['ArtifactPermit', 'list', { action: 'list', actor, expires: at + 60_000 }],
   ['ArtifactRecord', 'complete', artifact],
   ['ArtifactRecord', 'live', { ...artifact, state: 'live', sha256: undefined }],
+  ['ArtifactRecord', 'lost', { ...artifact, lost: true }],
   ['WorkspaceHead', 'second', { workspace: taskId, tenant: 'acme', generation: 2, manifest: artifactId }],
   [
     'CallRequest',

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '@toolfabric/kernel';
+import { checkListen, type ListenConfig } from '../listen-rule.ts';
+
+export interface HttpServer {
+  /** `host:port` as it was bound. */
+  readonly address: string;
+  /** Takes no connection any more, lets requests in flight end for `drainMs` milliseconds, then breaks what is left. */
+  stop(drainMs: number): Promise<void>;
+}
+
+const HEADER_BYTES = 16 * 1024;
+const MAX_CONNECTIONS = 1_024;
+const OPTIONS: ServerOptions = {
+  maxHeaderSize: HEADER_BYTES,
+  // Headers that trickle in end here; bodies have a watch of their own.
+  headersTimeout: 10_000,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+};
+
+/** `onInvited` gets the requests whose sender waits until it is told to go on. */
+export const startHttpServer = async (
+  listen: ListenConfig,
+  onRequest: RequestListener,
+  onInvited: RequestListener,
+): Promise<HttpServer> => {
+  checkListen(listen);
+  const server = await createFor(listen);
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('request', onRequest);
+  server.on('checkContinue', onInvited);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: `${address.includes(':') ? `[${address}]` : address}:${port}`,
+    stop: (drainMs) => stop(server, drainMs),
+  };
+};
+
+const createFor = async ({ tls }: ListenConfig): Promise<Server> => {
+  if (tls === undefined) return createServer(OPTIONS);
+  const [cert, key] = await Promise.all([readFile(tls.certFile), readFile(tls.keyFile)]);
+  return createTlsServer({ ...OPTIONS, cert, key, minVersion: 'TLSv1.2' });
+};
+
+const stop = async (server: Server, drainMs: number): Promise<void> => {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const late = new AbortController();
+  await Promise.race([closed, systemClock.sleep(drainMs, late.signal)]);
+  late.abort();
+  server.closeAllConnections();
+  await closed;
+};

@@ -1,0 +1,68 @@
+/**
+ * Starts the artifact store over any event log. The order of stopping:
+ * S1 new requests are `unavailable`, and no connection is accepted;
+ * S2 requests in flight end, within the drain time; what is left is broken off, and cannot be read;
+ * S3 sweeping ends, and the store is let go.
+ */
+import { type Clock, createVerifier, type Logger } from '@toolfabric/kernel';
+import type { EventLog } from '@toolfabric/ports';
+import { openArchive } from './archive/open-archive.ts';
+import type { ArtifactsConfig } from './config.ts';
+import { createHandler, type HandlerContext } from './http/handle-request.ts';
+import { startHttpServer } from './http/start-http-server.ts';
+import { PATIENCE, type Patience } from './http/stream-body.ts';
+import type { ByteStore } from './store/byte-store.ts';
+import { openStore } from './store/open-store.ts';
+
+export interface ArtifactsServer {
+  readonly address: string;
+  readonly isReady: () => boolean;
+  /** Resolves when the store may not be used any more. */
+  readonly lost: Promise<string>;
+  stop(): Promise<void>;
+}
+
+export type ServerConfig = Omit<ArtifactsConfig, 'bus' | 'healthPort' | 'healthHost'>;
+
+export const startArtifacts = async (
+  config: ServerConfig,
+  events: EventLog,
+  logger: Logger,
+  clock: Clock,
+  patience: Patience = PATIENCE,
+): Promise<ArtifactsServer> => {
+  const store = await openStore(config, logger, clock);
+  return serveStore(store, config, events, logger, clock, patience).catch(async (thrown: unknown) => {
+    await store.close();
+    throw thrown;
+  });
+};
+
+const serveStore = async (
+  store: ByteStore,
+  { limits, sweepEveryMs, publicKeys, listen, pace }: ServerConfig,
+  events: EventLog,
+  logger: Logger,
+  clock: Clock,
+  patience: Patience,
+): Promise<ArtifactsServer> => {
+  const verifier = createVerifier(publicKeys);
+  const archive = await openArchive({ store, limits, clock, events, logger, sweepEveryMs });
+  let isStopping = false;
+  const isReady = () => !isStopping;
+  const context: HandlerContext = { archive, clock, patience, verifier, logger, isReady };
+  const server = await startHttpServer(listen, createHandler(context, false), createHandler(context, true)).catch(
+    async (thrown: unknown) => {
+      await archive.stop();
+      throw thrown;
+    },
+  );
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    isStopping = true; // S1
+    await server.stop(pace.drainMs); // S2
+    await archive.stop(); // S3
+    await store.close();
+  };
+  return { address: server.address, isReady, lost: store.lost, stop: () => (stopping ??= stop()) };
+};
