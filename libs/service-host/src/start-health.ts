@@ -9,13 +9,16 @@ export interface HealthOptions {
   readonly isReady?: () => boolean;
   /** Prometheus text for `GET /metrics`; without it there is no such page. */
   readonly metrics?: () => Promise<string>;
+  /** States and numbers for a person, as JSON for `GET /status`; never caller data. */
+  readonly status?: () => unknown;
 }
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
  * Answers `GET /healthz` (restart me when it fails) and `GET /readyz` (send me nothing when it fails) with 200 or 503,
- * and `GET /metrics` with the numbers that are handed in. Nothing else is said about the service. Port 0 takes a free one. Rejects when the port is taken.
+ * and `GET /metrics` and `GET /status` with what is handed in. Nothing else is said about the service. Port 0 takes a
+ * free one. Rejects when the port is taken.
  */
 export const startHealth = async (
   port: number,
@@ -26,10 +29,12 @@ export const startHealth = async (
     ['/healthz', isHealthy],
     ['/readyz', options.isReady ?? isHealthy],
   ]);
-  const { metrics } = options;
+  const { metrics, status } = options;
   const server = createServer((request, response) => {
     const path = request.method === 'GET' || request.method === 'HEAD' ? request.url : undefined;
     if (path === '/metrics' && metrics !== undefined) return void answerMetrics(response, metrics);
+    if (path === '/status' && status !== undefined)
+      return answer(response, 200, JSON.stringify(status()), 'application/json');
     const check = checks.get(path ?? '');
     if (!check) return answer(response, 404, 'not found');
     return check() ? answer(response, 200, 'ok') : answer(response, 503, 'not ok');

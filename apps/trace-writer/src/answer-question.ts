@@ -1,0 +1,47 @@
+import { TRACE_RPC, type TraceVerb } from '@toolfabric/contract';
+import { depthOf, FabricError, toFabricError } from '@toolfabric/kernel';
+import { StoreUnavailable } from '@toolfabric/ports';
+import type { TraceStore } from '@toolfabric/trace-clickhouse';
+import type { z } from 'zod';
+
+type Request<V extends TraceVerb> = z.output<(typeof TRACE_RPC)[V]['request']>;
+type Handlers = { [V in TraceVerb]: (store: TraceStore, request: Request<V>) => Promise<unknown> };
+
+const HANDLERS: Handlers = {
+  listCalls: (store, request) => store.listCalls(request),
+  getTrace: (store, request) => store.getTrace(request),
+};
+
+const MAX_DEPTH = 8;
+const RETRY_MS = 2_000;
+
+const isVerb = (verb: string): verb is TraceVerb => Object.hasOwn(TRACE_RPC, verb);
+
+const parse = (verb: TraceVerb, body: string): unknown => {
+  const value: unknown = JSON.parse(body);
+  if (depthOf(value, MAX_DEPTH) > MAX_DEPTH) throw new FabricError('too_deep', 'the question is nested too deeply');
+  const parsed = TRACE_RPC[verb].request.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues
+    .slice(0, 20)
+    .map(({ path, message }) => ({ field: `/${path.join('/')}`, expected: message }));
+  throw new FabricError('invalid_request', 'the question has the wrong shape', { fields });
+};
+
+const toError = (thrown: unknown): FabricError => {
+  if (thrown instanceof StoreUnavailable)
+    return new FabricError('traces_unavailable', thrown.message, { retryAfterMs: RETRY_MS, cause: thrown });
+  if (thrown instanceof SyntaxError) return new FabricError('invalid_request', 'the question is not JSON');
+  return toFabricError(thrown);
+};
+
+/** Answers one question of a gateway, as JSON `{ok}` or `{error}`; never throws. */
+export const answerQuestion = async (store: TraceStore, verb: string, body: string): Promise<string> => {
+  try {
+    if (!isVerb(verb)) throw new FabricError('invalid_request', 'there is no such verb');
+    const handler = HANDLERS[verb] as (store: TraceStore, request: unknown) => Promise<unknown>;
+    return JSON.stringify({ ok: await handler(store, parse(verb, body)) });
+  } catch (thrown) {
+    return JSON.stringify({ error: toError(thrown).toToolError() });
+  }
+};

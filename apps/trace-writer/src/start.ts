@@ -1,0 +1,115 @@
+import { connectTraceWriter } from '@toolfabric/bus-nats';
+import { FabricError, type Logger, systemClock } from '@toolfabric/kernel';
+import type { EventLag } from '@toolfabric/ports';
+import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { openTraceStore, type TraceStoreStatus } from '@toolfabric/trace-clickhouse';
+import { answerQuestion } from './answer-question.ts';
+import { BatchWriter, type WriterCounts } from './batch-writer.ts';
+import type { TraceWriterConfig } from './config.ts';
+import { EventTaker, type TakenCounts } from './take-events.ts';
+
+/** States and numbers for a person; what `GET /status` of the health port tells. */
+export interface TraceWriterStatus {
+  readonly connected: boolean;
+  readonly store: TraceStoreStatus;
+  readonly writer: WriterCounts;
+  readonly taken: TakenCounts;
+  /** As last asked; empty before. */
+  readonly lag: readonly EventLag[];
+}
+
+export interface TraceWriterService extends RunningService {
+  status(): TraceWriterStatus;
+}
+
+/** Events of one stream that may be held. */
+const IN_FLIGHT = 6_000;
+const AHEAD = 128;
+const MOST_QUESTIONS = 32;
+const LAG_EVERY_MS = 5_000;
+const BUSY = JSON.stringify({
+  error: new FabricError('overloaded', 'the trace store has too many questions at once', {
+    retryAfterMs: 500,
+  }).toToolError(),
+});
+
+/**
+ * Start order: connection, store (in the background), questions, and events as soon as the store takes rows. Stop order:
+ * no new questions, no new events, what is held is stored and acknowledged, the engine closes its directory, the
+ * connection closes.
+ */
+export const start = async (config: TraceWriterConfig, log: Logger): Promise<TraceWriterService> => {
+  const bus = await connectTraceWriter({ ...config.bus, name: 'trace-writer' }, config.kinds);
+  const clock = systemClock;
+  const store = await openTraceStore(config.store, log).catch(async (thrown: unknown) => {
+    await bus.close();
+    throw thrown;
+  });
+  const stop = new AbortController();
+  const writer = new BatchWriter(store, clock, log);
+  const taker = new EventTaker(writer, config.retention, clock, log);
+  const options = { inFlight: IN_FLIGHT, ahead: AHEAD, hasRoom: () => writer.hasRoom() };
+
+  const feeding = store.whenReady(stop.signal).then(
+    () => bus.feed.run(options, (delivery) => taker.take(delivery), stop.signal),
+    () => {
+      if (!stop.signal.aborted) log.error('store.absent', { reason: store.status.reason });
+    },
+  );
+
+  let lag: readonly EventLag[] = [];
+  const lookAtLag = async () => {
+    while (!stop.signal.aborted) {
+      lag = await bus.feed.lag().catch(() => lag);
+      await clock.sleep(LAG_EVERY_MS, stop.signal);
+    }
+  };
+  const looking = lookAtLag();
+
+  let questions = 0;
+  const stopServing = bus.serve(async (verb, body) => {
+    if (questions >= MOST_QUESTIONS) return BUSY;
+    questions += 1;
+    try {
+      return await answerQuestion(store, verb, body);
+    } finally {
+      questions -= 1;
+    }
+  });
+
+  const status = (): TraceWriterStatus => ({
+    connected: bus.isConnected(),
+    store: store.status,
+    writer: writer.counts,
+    taken: taker.counts,
+    lag,
+  });
+  // Neither a lost bus nor a lost store is mended by a restart.
+  const health =
+    config.healthPort === undefined
+      ? undefined
+      : await startHealth(config.healthPort, () => true, {
+          isReady: () => bus.isConnected() && store.status.state === 'ready',
+          status,
+          ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
+        });
+
+  let stopping: Promise<void> | undefined;
+  const shutDown = async () => {
+    stopServing();
+    stop.abort();
+    await Promise.all([writer.drain(config.pace.drainMs), feeding, looking]);
+    await store.close();
+    await bus.close();
+    await health?.stop();
+  };
+  return {
+    name: 'trace-writer',
+    ...(health?.address === undefined ? {} : { address: health.address }),
+    status,
+    stop: () => (stopping ??= shutDown()),
+    failed: bus.closed.then((reason) =>
+      stopping === undefined ? `the bus is gone: ${reason}` : new Promise(() => {}),
+    ),
+  };
+};

@@ -1,0 +1,4 @@
+export { RowsRejected } from './database.ts';
+export type { EngineState } from './engine/engine-keeper.ts';
+export { type EventRows, expiryOf, type Retention, rowsOf } from './rows/event-rows.ts';
+export * from './trace-store.ts';

@@ -1,0 +1,2 @@
+export * from './sample-events.ts';
+export * from './temporary-store.ts';
