@@ -7,14 +7,17 @@ import { parseTemplate } from './template.ts';
 /** Milliseconds. Below the first nothing that crosses the bus can finish; the others end what nobody waits for. */
 const MIN_TIMEOUT = 100;
 const MAX_TIMEOUT = 3_600_000;
+const MAX_BACKGROUND_TIMEOUT = 86_400_000;
 /** A claimless call is not told apart from its redelivery: a long one deserves a claim. */
 const MAX_CLAIMLESS_TIMEOUT = 60_000;
 
 type Rule = (contract: ToolContract) => readonly (string | false | undefined)[];
 
-const timeouts: Rule = ({ execution: { timeout_ms }, governance: { claimless } }) => [
+const timeouts: Rule = ({ execution: { timeout_ms, background }, governance: { claimless } }) => [
   timeout_ms < MIN_TIMEOUT && `execution.timeout_ms: at least ${MIN_TIMEOUT}`,
-  timeout_ms > MAX_TIMEOUT && `execution.timeout_ms: at most ${MAX_TIMEOUT}`,
+  background === true && claimless && 'execution.background: a call without a claim cannot run apart from its delivery',
+  timeout_ms > (background === true ? MAX_BACKGROUND_TIMEOUT : MAX_TIMEOUT) &&
+    `execution.timeout_ms: at most ${background === true ? MAX_BACKGROUND_TIMEOUT : MAX_TIMEOUT}`,
   claimless &&
     timeout_ms > MAX_CLAIMLESS_TIMEOUT &&
     `execution.timeout_ms: at most ${MAX_CLAIMLESS_TIMEOUT} without a claim`,

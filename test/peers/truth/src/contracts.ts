@@ -40,6 +40,24 @@ const read = (name: string, what: string, claimless: boolean) => ({
   governance: { risk: 'read', idempotent: true, claimless },
 });
 
+const apart = (name: string, what: string, properties: object, required: string[], governance: object) => ({
+  name: `truth.${name}`,
+  version: '1.0.0',
+  toolset: 'truth',
+  capability: describe(`truth.${name}`, what, required.length === 0 ? {} : { identity: 'order-1' }),
+  input: input({ delay_ms: DELAY, ...properties }, required),
+  execution: {
+    adapter: 'cli',
+    handler: `truth.${name}`,
+    isolation: 'process',
+    timeout_ms: 20_000,
+    pools: ['truth'],
+    background: true,
+  },
+  output: { format: 'json', budget_bytes: 4096 },
+  governance,
+});
+
 const PROBE = { by: 'probe', fence: 'none', window_ms: 5_000 };
 
 export const TRUTH_CONTRACTS = [
@@ -59,4 +77,12 @@ export const TRUTH_CONTRACTS = [
   read('noop', 'Does nothing and answers.', true),
   read('slow_read', 'Waits and answers, without a claim.', true),
   read('slow_claimed', 'Waits and answers, under a claim.', false),
+  apart(
+    'long_append',
+    'Waits apart from its caller, then begins, waits again, and appends a line.',
+    { identity: TEXT, hold_ms: DELAY },
+    ['identity'],
+    { risk: 'workspace_write', idempotent: false, reconcile: PROBE },
+  ),
+  apart('long_read', 'Waits apart from its caller, and answers.', {}, [], { risk: 'read', idempotent: true }),
 ];

@@ -14,6 +14,7 @@ const env = z
     TOOLFABRIC_PACE: z.enum(['production', 'test']),
     TOOLFABRIC_FAULTS: z.string().default(''),
     TOOLFABRIC_SLOTS: z.coerce.number().default(8),
+    TOOLFABRIC_BACKGROUND_SLOTS: z.coerce.number().default(8),
     TRUTH_FILE: z.string(),
   })
   .parse(process.env);
@@ -28,6 +29,7 @@ await runService('worker-truth', async (log) => {
     verifier: createVerifier(JSON.parse(readFileSync(env.TOOLFABRIC_PUBLIC_KEYS_FILE, 'utf8'))),
     pace: PACES[env.TOOLFABRIC_PACE],
     slots: env.TOOLFABRIC_SLOTS,
+    backgroundSlots: env.TOOLFABRIC_BACKGROUND_SLOTS,
     isolation: ['process', 'namespace'],
     faults: armFaultPoints(parseFaults(env.TOOLFABRIC_FAULTS), true),
     log,

@@ -5,6 +5,7 @@ import { z } from 'zod';
 
 const Write = z.strictObject({ identity: z.string(), delay_ms: z.int().optional() });
 type Write = z.infer<typeof Write>;
+const LongWrite = Write.extend({ hold_ms: z.int().optional() });
 const Read = z.strictObject({ delay_ms: z.int().optional() });
 
 export interface TruthLine {
@@ -57,6 +58,26 @@ const wait = async (file: string, ctx: ToolContext, ms: number): Promise<Outcome
   throw ctx.signal.reason;
 };
 
+/** Waits, begins, waits again, and writes; told to stop in between, it says that it does not know. */
+const appendLater = async (file: string, ctx: ToolContext, args: z.infer<typeof LongWrite>): Promise<Outcome> => {
+  const { identity, delay_ms = 0, hold_ms = 0 } = args;
+  await wait(file, ctx, delay_ms);
+  await ctx.beginEffect({ identity });
+  await wait(file, ctx, hold_ms);
+  note(file, { identity, callId: ctx.callId });
+  ctx.faults.at('worker.after-write');
+  return receipt(identity);
+};
+
+const probeIn =
+  (file: string) =>
+  async (_ctx: ToolContext, { identity }: { identity: string }) => {
+    const found = readTruth(file).some((line) => line.identity === identity);
+    return found
+      ? ({ answer: 'found', receipt: receipt(identity) } as const)
+      : ({ answer: 'absent', fence: false } as const);
+  };
+
 export const truthTools = (file: string): AnyTool[] => {
   const write = (handler: string, effect: 'workspace' | 'outside', probed: boolean) =>
     defineTool<Write>({
@@ -64,16 +85,7 @@ export const truthTools = (file: string): AnyTool[] => {
       effect,
       args: Write,
       handle: (ctx, args) => append(file, ctx, args),
-      ...(probed
-        ? {
-            async probe(_ctx: ToolContext, { identity }: Write) {
-              const found = readTruth(file).some((line) => line.identity === identity);
-              return found
-                ? ({ answer: 'found', receipt: receipt(identity) } as const)
-                : ({ answer: 'absent', fence: false } as const);
-            },
-          }
-        : {}),
+      ...(probed ? { probe: probeIn(file) } : {}),
     });
   const read = (handler: string) =>
     defineTool({ handler, effect: 'none', args: Read, handle: (ctx, { delay_ms = 0 }) => wait(file, ctx, delay_ms) });
@@ -84,5 +96,13 @@ export const truthTools = (file: string): AnyTool[] => {
     defineTool({ handler: 'truth.noop', effect: 'none', args: Read, handle: async () => answer('nothing') }),
     read('truth.slow_read'),
     read('truth.slow_claimed'),
+    read('truth.long_read'),
+    defineTool({
+      handler: 'truth.long_append',
+      effect: 'workspace',
+      args: LongWrite,
+      handle: (ctx, args) => appendLater(file, ctx, args),
+      probe: probeIn(file),
+    }),
   ];
 };
