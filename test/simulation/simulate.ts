@@ -1,5 +1,5 @@
 import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
-import { digestOf, type FaultPoint, type Faults, type Logger } from '@toolfabric/kernel';
+import { digestOf, type FaultPoint, type Faults, type Logger, noTelemetry } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
 import { type RunningWorker, runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
@@ -28,6 +28,9 @@ const NOW = 1_796_000_000_000;
 const WEEK = Math.floor(NOW / 604_800_000);
 
 const HANDLERS = [
+/** Fewer than workers, so that one of them has none. */
+const PIN_SLOTS = 2;
+
   { handler: 'sim.read', effect: 'none', claim: 'none' },
   { handler: 'sim.claimed_read', effect: 'none', claim: 'required' },
   { handler: 'sim.blind', effect: 'outside', claim: 'required' },
@@ -136,7 +139,7 @@ class Simulation {
   spawnRouter(slot: number): void {
     const process = this.#process('router');
     const ports = this.cluster.ledgerPorts(process);
-    const base = { ports, clock: process.clock, pace: SIM_PACE, log: this.#log };
+    const base = { ports, clock: process.clock, pace: SIM_PACE, log: this.#log, telemetry: noTelemetry };
     const lives = new LifeWatch(base, KIND);
     const ctx: RouterContext = {
       ...base,
@@ -145,6 +148,7 @@ class Simulation {
       faults: this.#faults(process, () => this.spawnRouter(slot)),
       recent: new RecentCalls(100),
       notify: () => {},
+      recordPayloads: () => {},
       isDead: async (_kind, incarnation) =>
         (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
       contractOf: async () => SIM_CONTRACT,

@@ -108,7 +108,7 @@ const refuse = (
     callId,
     taskId,
     actor: identity.actor,
-    attributes: { error: error.type, layer, tool: proposedTool(tool), ...proposalAttributes(head) },
+    attributes: { error: error.type, errorLayer: layer, tool: proposedTool(tool), ...proposalAttributes(head) },
   });
   return refusedView({ callId, taskId, tool }, error, now);
 };

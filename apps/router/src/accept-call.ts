@@ -1,8 +1,9 @@
 import type { CallRecord, OpenEntry } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { callKey, createRecord, openKey } from '@toolfabric/ledger';
-import { callEvent } from './call-events.ts';
+import { callEvent, recordAttributes } from './call-events.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+import { countAccepted } from './watch-calls.ts';
 
 export interface Accepted {
   readonly call: StoredCall;
@@ -37,6 +38,9 @@ export const acceptCall = async (ctx: RouterContext, call: CallRecord): Promise<
   }
   const openRevision = opened.done ? opened.revision : (opened.current?.revision ?? 0);
   ctx.recent.set(call.callId, { call: stored, openRevision });
-  ctx.ports.events.emit(callEvent(ctx, call, 'call.accepted', 'accepted', { rule: call.decision.rule }));
+  ctx.ports.events.emit(
+    callEvent(ctx, call, 'call.accepted', 'accepted', { ...recordAttributes(call), state: call.state }),
+  );
+  countAccepted(ctx, call);
   return { call: stored, isNew: true };
 };

@@ -1,4 +1,6 @@
 import type { CallRecord, FabricEvent } from '@toolfabric/contract';
+import { proposalAttributes } from '@toolfabric/kernel';
+import { resultAttributes } from './result-attributes.ts';
 import type { RouterContext } from './router-context.ts';
 
 type Attributes = FabricEvent['attributes'];
@@ -18,17 +20,33 @@ export const callEvent = (
   at: ctx.clock.now(),
   callId: call.callId,
   taskId: call.taskId,
+  actor: call.actor,
   attributes: { tool: call.tool.name, version: call.tool.version, epoch: call.epoch, ...attributes },
 });
 
+/** What a call was when it was accepted, for every row about it. */
+export const recordAttributes = (call: CallRecord): Attributes => ({
+  digest: call.tool.digest,
+  kind: call.kind,
+  handler: call.handler,
+  effect: call.effect,
+  ...(call.risk === undefined ? {} : { risk: call.risk }),
+  argsHash: call.argsHash,
+  rule: call.decision.rule,
+  policyVersion: call.decision.policyVersion,
+  ...(call.approvalId === undefined ? {} : { approvalId: call.approvalId }),
+  ...proposalAttributes(call),
+});
+
 /** The event that L2 speaks of. A call that is settled after `unknown` has one for each of the two ends. */
-export const terminalEvent = (ctx: RouterContext, call: CallRecord): FabricEvent =>
-  callEvent(ctx, call, 'call.settled', `settled.${call.state}`, {
+export const terminalEvent = (ctx: RouterContext, call: CallRecord): FabricEvent => {
+  const settledAt = call.settledAt ?? call.createdAt;
+  return callEvent(ctx, call, 'call.settled', `settled.${call.state}`, {
+    ...recordAttributes(call),
+    ...resultAttributes(call.result),
     state: call.state,
-    sideEffect: call.result?.sideEffect ?? 'none',
-    attempt: call.result?.attempt ?? 0,
-    error: call.result?.error?.type ?? '',
-    durationMs: (call.settledAt ?? call.createdAt) - call.createdAt,
-    rule: call.decision.rule,
-    policyVersion: call.decision.policyVersion,
+    acceptedAt: call.createdAt,
+    settledAt,
+    durationMs: settledAt - call.createdAt,
   });
+};

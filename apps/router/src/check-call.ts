@@ -148,6 +148,7 @@ export const checkCall = async (
     priority: route.priority,
     effect: effectOf(governance.risk),
     claim: governance.claimless ? 'none' : 'required',
+    risk: governance.risk,
     rerunnable: governance.idempotent,
     args,
     argsHash,

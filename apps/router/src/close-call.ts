@@ -5,6 +5,7 @@ import { terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation } from './take-operation.ts';
+import { watchEnd } from './watch-calls.ts';
 
 const isFull = (thrown: unknown): boolean => thrown instanceof StoreUnavailable && thrown.cause instanceof QueueFull;
 
@@ -34,6 +35,7 @@ export const endCall = async (
   if (change.done) {
     ctx.notify(change.value);
     ctx.faults.at('router.after-call-settled');
+    watchEnd(ctx, change.value, at);
     return change;
   }
   return change.current ?? stored;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { DEFAULT_RISK_POLICY, parseRiskPolicy, type RiskPolicyInput } from '@toolfabric/governance';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
+import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 
 export interface RouterConfig {
@@ -13,6 +14,7 @@ export interface RouterConfig {
   readonly tenancy: 'single' | 'shared';
   readonly pace: Pace;
   readonly faults: Faults;
+  readonly telemetry: TelemetrySettings;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -32,6 +34,7 @@ const Environment = z.object({
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
+  ...TELEMETRY_ENVIRONMENT,
 });
 
 const policyFrom = (file: string | undefined): RiskPolicyInput =>
@@ -54,6 +57,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     kinds: values.TOOLFABRIC_KINDS.split(','),
     policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
     tenancy: values.TOOLFABRIC_TENANCY,
+    telemetry: telemetrySettings(values),
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),

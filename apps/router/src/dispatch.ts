@@ -1,6 +1,7 @@
 import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { changeCall, readCall } from './change-call.ts';
+import { callEvent } from './call-events.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { consumeApproval } from './consume-approval.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
@@ -23,6 +24,8 @@ export const publishWork = async (
     return sent;
   } catch (thrown) {
     // A full queue, or an answer that was lost: the call stays queued, and the sweep publishes again.
+    const reason = thrown.name === 'QueueFull' ? 'queue_full' : 'unavailable';
+    ctx.telemetry.metrics.count('toolfabric_work_not_published_total', { kind: call.kind, reason });
     if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
     ctx.log.warn('work.not_published', { callId: call.callId, reason: thrown.name });
     return undefined;
@@ -70,7 +73,10 @@ const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCa
   if (approval !== 'consumed') return approval;
   const queued = await changeCall(ctx, stored, { type: 'queue' });
   ctx.faults.at('router.after-queued');
-  return queued.done ? queued : giveBack(ctx, stored);
+  if (!queued.done) return giveBack(ctx, stored);
+  // A call without anything to take is queued when it is accepted, which its own event says.
+  ctx.ports.events.emit(callEvent(ctx, queued.value, 'call.queued', `queued.${queued.value.epoch}`));
+  return queued;
 };
 
 /**

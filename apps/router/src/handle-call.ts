@@ -1,6 +1,14 @@
 import { type ApprovalRecord, type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
 import { isSameActor } from '@toolfabric/governance';
-import { callIdFor, depthOf, digestOf, FabricError } from '@toolfabric/kernel';
+import {
+  callIdFor,
+  depthOf,
+  digestOf,
+  FabricError,
+  proposalAttributes,
+  proposedTool,
+  toFabricError,
+} from '@toolfabric/kernel';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
 import { readCall } from './change-call.ts';
 import { checkCall } from './check-call.ts';
@@ -8,6 +16,7 @@ import { checkRoom } from './check-room.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
 import { viewCall, viewRefusal } from './view-call.ts';
+import { WatchedCall } from './watch-calls.ts';
 
 /** How long a person may take, in milliseconds. */
 const APPROVAL_LIFE_MS = 3_600_000;
@@ -34,9 +43,11 @@ const askForApproval = async (services: RouterServices, call: CallRecord): Promi
 /** These refusals say nothing about the request itself: the caller sends it again as it is. */
 const isOutage = (error: FabricError): boolean => error.type === 'unavailable' || error.type === 'internal';
 
-const refuse = (services: RouterServices, request: CallRequest, callId: string, error: FabricError): CallView => {
+const refuse = (services: RouterServices, watched: WatchedCall, callId: string, error: FabricError): CallView => {
   const { ctx } = services;
+  const { request } = watched;
   const now = ctx.clock.now();
+  watched.refused(callId, error);
   const [name = '', version = ''] = request.tool.split('@');
   ctx.ports.events.emit({
     id: `${callId}:refused:${now}`,
@@ -45,7 +56,14 @@ const refuse = (services: RouterServices, request: CallRequest, callId: string, 
     tenant: request.actor.tenant,
     at: now,
     callId,
-    attributes: { error: error.type },
+    taskId: request.taskId,
+    actor: request.actor,
+    attributes: {
+      error: error.type,
+      errorLayer: error.toToolError().layer,
+      tool: proposedTool(request.tool),
+      ...proposalAttributes(request),
+    },
   });
   return viewRefusal({ callId, taskId: request.taskId, tool: { name, version } }, error, now);
 };
@@ -56,17 +74,19 @@ const isSameProposal = (call: CallRecord, { tool, args }: CallRequest): boolean 
   digestOf(args) === call.argsHash;
 
 /**
- * Design §3, row 2. A request that was accepted before gets its call, even when the checks would refuse it by now:
- * the answer to a retry is the call, not a second opinion.
+ * A request that was accepted before gets its call, even when the checks would refuse it by now: the answer to a retry
+ * is the call, not a second opinion.
  */
-export const handleCall = async (services: RouterServices, request: CallRequest): Promise<CallView> => {
+const answer = async (services: RouterServices, watched: WatchedCall): Promise<CallView> => {
   const { ctx } = services;
+  const { request } = watched;
   const now = ctx.clock.now();
   let callId = '';
   try {
     callId = callIdFor(request.actor, request.requestKey, now);
     checkRoom(services);
     const { record, confirm } = await checkCall(services, request, callId);
+    watched.checked(record);
     await askForApproval(services, record);
     const call = await startCall(ctx, record, confirm);
     return viewCall(call.value);
@@ -74,13 +94,26 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
     if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;
     const earlier =
       callId === '' || thrown.type === 'conflict' ? undefined : await readCall(ctx, request.actor.tenant, callId);
-    if (!earlier || !isSameActor(earlier.value.actor, request.actor)) return refuse(services, request, callId, thrown);
+    if (!earlier || !isSameActor(earlier.value.actor, request.actor)) return refuse(services, watched, callId, thrown);
     if (isSameProposal(earlier.value, request)) return viewCall(earlier.value);
     return refuse(
       services,
-      request,
+      watched,
       callId,
       new FabricError('conflict', 'this request key was used before, for another call'),
     );
+  }
+};
+
+/** Design §3, row 2. */
+export const handleCall = async (services: RouterServices, request: CallRequest): Promise<CallView> => {
+  const watched = new WatchedCall(services.ctx, request);
+  try {
+    const view = await answer(services, watched);
+    watched.answered(view);
+    return view;
+  } catch (thrown) {
+    watched.failed(toFabricError(thrown));
+    throw thrown;
   }
 };

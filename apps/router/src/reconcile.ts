@@ -35,6 +35,7 @@ export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<
   const claim = await readClaim(ctx, change);
   const { subject, data } = probeMessage(ctx, call, await ctx.contractOf(call.tool), asked, claim?.intent);
   const id = workMessageId(probeCallId(call.callId, asked), 1);
+  ctx.telemetry.metrics.count('toolfabric_probes_total', { kind: call.kind });
   ctx.ports.events.emit(callEvent(ctx, call, 'call.probed', `probed.${asked}`, { asked }));
   await ctx.ports.work.publish(call.kind, subject, id, data).catch((thrown: unknown) => {
     if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
@@ -74,6 +75,7 @@ export const requeue = async (ctx: RouterContext, call: StoredCall, epoch: numbe
   const change = await changeCall(ctx, call, { type: 'requeue', epoch });
   const queued = change.done ? change : change.current;
   if (queued?.value.state !== 'queued') return queued ?? call;
+  ctx.telemetry.metrics.count('toolfabric_epochs_raised_total', { kind: queued.value.kind });
   ctx.ports.events.emit(callEvent(ctx, queued.value, 'call.released', `released.${epoch}`));
   await publishWork(ctx, queued);
   return queued;

@@ -81,6 +81,7 @@ const emit = (services: RouterServices, actor: Actor, record: RegistryRecord): v
     service: 'router',
     tenant: actor.tenant,
     at: ctx.clock.now(),
+    actor,
     attributes: { name, version, state: record.state, digest: record.digest, user: actor.user },
   });
 };

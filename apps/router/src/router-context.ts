@@ -1,5 +1,5 @@
 import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
-import type { Clock, Faults, Logger, Pace, Signer } from '@toolfabric/kernel';
+import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { RecentCalls } from './recent-calls.ts';
 
@@ -14,6 +14,9 @@ export interface RouterContext {
   readonly faults: Faults;
   readonly log: Logger;
   /** What this router stored last of calls in flight: saves reads, decides nothing. */
+  readonly telemetry: Telemetry;
+  /** Redacted arguments and result of a call that ended, for the trace; nothing without a redaction key. Never waits. */
+  readonly recordPayloads: (call: CallRecord) => void;
   readonly recent: RecentCalls;
   /** Tells whoever waits; lossy. */
   readonly notify: (call: CallRecord) => void;

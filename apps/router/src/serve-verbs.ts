@@ -71,12 +71,16 @@ const framesOf = (error: Error): string =>
 
 /** Answers one request of a gateway; never throws. */
 export const serveVerb = async (services: RouterServices, verb: string, body: string): Promise<string> => {
+  const { metrics } = services.ctx.telemetry;
+  const began = performance.now();
+  let code: string = 'ok';
   try {
     if (!isVerb(verb)) throw new FabricError('invalid_request', 'there is no such verb');
     const handler = HANDLERS[verb] as (services: RouterServices, request: unknown) => unknown;
     return fitting(JSON.stringify({ ok: await handler(services, parse(verb, body)) }));
   } catch (thrown) {
     const error = toError(thrown);
+    code = error.type;
     if (error.type === 'internal') {
       const cause = error.details.cause;
       services.ctx.log.error('verb.failed', {
@@ -87,5 +91,9 @@ export const serveVerb = async (services: RouterServices, verb: string, body: st
       });
     }
     return JSON.stringify({ error: error.toToolError() });
+  } finally {
+    const known = isVerb(verb) ? verb : 'unknown';
+    metrics.count('toolfabric_requests_total', { verb: known, code });
+    metrics.observe('toolfabric_request_duration_seconds', (performance.now() - began) / 1000, { verb: known });
   }
 };

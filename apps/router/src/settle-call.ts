@@ -112,6 +112,7 @@ export const settleDelivery = async (ctx: RouterContext, delivery: Delivery): Pr
     await (probe ? settleProbe(ctx, delivery, result, probe) : settleResult(ctx, delivery, result));
   } catch (thrown) {
     ctx.log.error('settle.failed', {
+    ctx.telemetry.metrics.count('toolfabric_settle_failures_total', {});
       subject: delivery.subject,
       cause: thrown instanceof Error ? thrown.name : 'thrown',
     });

@@ -1,8 +1,9 @@
-import { connectLedger } from '@toolfabric/bus-nats';
+import { connectLedger, type LedgerBus } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import { createRiskPolicy } from '@toolfabric/governance';
 import { createSigner, FabricError, type Logger, randomId, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
 import { pruneOperations } from './prune-operations.ts';
@@ -12,6 +13,7 @@ import type { RouterContext } from './router-context.ts';
 import type { RouterServices } from './router-services.ts';
 import { serveVerb } from './serve-verbs.ts';
 import { settleDelivery } from './settle-call.ts';
+import { showGauges } from './show-gauges.ts';
 import { sweepShard } from './sweep-open.ts';
 import { TaskCache } from './task-cache.ts';
 import { viewCall } from './view-call.ts';
@@ -44,9 +46,10 @@ const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSigna
   }
 };
 
-const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLedger>>, log: Logger): RouterServices => {
+const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemetry, log: Logger): RouterServices => {
   const clock = systemClock;
-  const base = { ports: bus, clock, pace: config.pace, log };
+  const ports = { ...bus, events: telemetry.events };
+  const base = { ports, clock, pace: config.pace, log, telemetry };
   const registry = new Registry(bus.registry, clock, log);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const ctx: RouterContext = {
@@ -56,6 +59,7 @@ const compile = (config: RouterConfig, bus: Awaited<ReturnType<typeof connectLed
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
     notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
+    recordPayloads: () => {},
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf: (tool) => registry.contractOf(tool),
     storesApart: (kind) => lives.get(kind)?.recent.some(({ storage }) => storage === 'own') ?? false,
@@ -81,18 +85,24 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     name: 'router',
     eventSecret: sha256Hex(`events\n${config.signing.privateKey}`),
   });
-  const services = compile(config, bus, log);
+  const { events, isConnected } = bus;
+  const common = { service: 'router', role: 'router', settings: config.telemetry } as const;
+  const telemetry = startTelemetry({ ...common, events, isConnected });
+  const services = compile(config, bus, telemetry, log);
   const { ctx, registry, lives } = services;
   const { pace } = config;
   const stop = new AbortController();
   const shards = new ShardHolder(ctx);
   try {
     await registry.seed(loadBuiltinContracts());
+  const seen = { open: 0, serving: 0, shards: () => shards.held.length };
+  showGauges(services, seen);
     await registry.refresh();
     await Promise.all([...lives.values()].map((watch) => watch.look()));
   } catch (thrown) {
     await bus.close();
     throw thrown;
+    await telemetry.shutdown();
   }
   const feeds = config.kinds.map((kind) =>
     bus.resultFeed(kind).run(SETTLING_AT_ONCE, (delivery) => settleDelivery(ctx, delivery), stop.signal),
@@ -103,7 +113,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     }),
     loop(log, 'leases', pace.leaseBeatMs, stop.signal, () => shards.renew()),
     loop(log, 'sweep', pace.sweepEveryMs, stop.signal, async () => {
-      for (const shard of shards.held) await sweepShard(ctx, shard);
+      const open = [];
+      for (const shard of shards.held) open.push(await sweepShard(ctx, shard));
+      seen.open = open.reduce((sum, count) => sum + count, 0);
     }),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
     loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
@@ -113,14 +125,13 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       services.fill.share = await bus.fill(config.kinds);
     }),
   ];
-  let serving = 0;
   const stopServing = bus.serve(async (verb, body) => {
-    if (serving >= MOST_REQUESTS) return BUSY;
-    serving += 1;
+    if (seen.serving >= MOST_REQUESTS) return BUSY;
+    seen.serving += 1;
     try {
       return await serveVerb(services, verb, body);
     } finally {
-      serving -= 1;
+      seen.serving -= 1;
     }
   });
   // A lost bus comes back by itself; a restart would only lose what is in flight.
@@ -131,9 +142,10 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
           isReady: () => bus.isConnected(),
           ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
         });
+          metrics: telemetry.metricsText,
   const idle = async () => {
     const until = performance.now() + pace.drainMs;
-    while (serving > 0 && performance.now() < until) await systemClock.sleep(10);
+    while (seen.serving > 0 && performance.now() < until) await systemClock.sleep(10);
   };
   let stopping: Promise<void> | undefined;
   const shutDown = async () => {
@@ -144,6 +156,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     await shards.giveUp();
     await bus.close();
     await health?.stop();
+    await telemetry.shutdown();
   };
   return {
     name: 'router',

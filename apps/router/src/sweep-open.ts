@@ -192,6 +192,8 @@ const carryOut = async (
 };
 
 const unreadable = (thrown: unknown): 'unreadable' => {
+    case 'unpin':
+      return unpin(ctx, entry, call, claim);
   if (thrown instanceof FabricError) return 'unreadable';
   throw thrown;
 };
@@ -231,9 +233,10 @@ const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
   if (call) await carryOut(ctx, action, entry, call, claim);
 };
 
-/** One pass over a shard of OPEN. A fault of one entry leaves the others alone. */
-export const sweepShard = async (ctx: RouterContext, shard: number): Promise<void> => {
-  for (const key of await ctx.ports.open.keys(openPrefix(shard))) {
+/** One pass over a shard of OPEN, and how many calls it holds. A fault of one entry leaves the others alone. */
+export const sweepShard = async (ctx: RouterContext, shard: number): Promise<number> => {
+  const keys = await ctx.ports.open.keys(openPrefix(shard));
+  for (const key of keys) {
     try {
       const entry = await ctx.ports.open.get(key);
       if (entry) await sweepEntry(ctx, entry);
@@ -244,3 +247,4 @@ export const sweepShard = async (ctx: RouterContext, shard: number): Promise<voi
 };
 
 export const ALL_SHARDS: readonly number[] = Array.from({ length: OPEN_SHARDS }, (_, shard) => shard);
+  return keys.length;

@@ -18,6 +18,7 @@ import { declareCommand } from './declare-command.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
+import { startInternal } from './watch-calls.ts';
 
 /** The internal tool that makes the workspace of a task ready. */
 const PREPARE_TOOL = 'workspace.prepare';
@@ -62,6 +63,7 @@ const prepareCall = async (
     kind: route.kind,
     priority: 'hi',
     effect: effectOf(governance.risk),
+    risk: governance.risk,
     claim: governance.claimless ? 'none' : 'required',
     rerunnable: governance.idempotent,
     args: {},
@@ -108,7 +110,8 @@ const prepareWorkspace = async (services: RouterServices, task: TaskRecord): Pro
   const tool = resolveTool(services.registry.index, PREPARE_TOOL, { internal: true });
   for (let attempt = 1; attempt <= MOST_TRIES; attempt += 1) {
     const earlier = await readCall(ctx, task.actor.tenant, prepareCallId(task, attempt));
-    if (!earlier) await startCall(ctx, await prepareCall(services, task, tool, attempt));
+    if (!earlier)
+      await startInternal(ctx, await prepareCall(services, task, tool, attempt), (call) => startCall(ctx, call));
     const call = await waitForEnd(services, task.actor.tenant, prepareCallId(task, attempt));
     if (call.state === 'ok') return undefined;
     const refusal = refusalOf(call);
@@ -154,7 +157,14 @@ const emitTask = (services: RouterServices, task: TaskRecord, type: 'task.create
     tenant: task.actor.tenant,
     at: ctx.clock.now(),
     taskId: task.taskId,
-    attributes: { state: task.state, outcome: task.outcome ?? '' },
+    actor: task.actor,
+    attributes: {
+      state: task.state,
+      outcome: task.outcome ?? '',
+      workspace: task.workspace?.source.type ?? '',
+      ...(task.endedAt === undefined ? {} : { durationMs: task.endedAt - task.createdAt }),
+      ...(task.failure === undefined ? {} : { error: task.failure.type, errorLayer: task.failure.layer }),
+    },
   });
 };
 
@@ -191,7 +201,8 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   const failure = await prepareOnce(services, task);
   if (failure) {
     // What cannot become a workspace ends the task, and every retry hears why.
-    await changeTask(services, task, { state: 'ended', outcome: 'failed', failure, endedAt: ctx.clock.now() });
+    const end = { state: 'ended', outcome: 'failed', failure, endedAt: ctx.clock.now() } as const;
+    emitTask(services, await changeTask(services, task, end), 'task.ended');
     throw FabricError.fromToolError(failure);
   }
   const open = await changeTask(services, task, { state: 'open' });

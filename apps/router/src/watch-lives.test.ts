@@ -1,6 +1,6 @@
 import type { LedgerBus, WorkerBus } from '@toolfabric/bus-nats';
 import type { LifeSign } from '@toolfabric/contract';
-import { PACES, silentLogger } from '@toolfabric/kernel';
+import { noTelemetry, PACES, silentLogger } from '@toolfabric/kernel';
 import { lifeKey } from '@toolfabric/ledger';
 import type { LedgerPorts, Store } from '@toolfabric/ports';
 import { startNats, type TestNats } from '@toolfabric/testkit';
@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 
 const watchOver = (ports: Pick<LedgerPorts, 'lives'> = router, ownClock = clock) =>
-  new LifeWatch({ ports, clock: ownClock, pace: PACES.test, log: silentLogger }, 'cli');
+  new LifeWatch({ ports, clock: ownClock, pace: PACES.test, log: silentLogger, telemetry: noTelemetry }, 'cli');
 
 /** What the worker itself does at each beat. */
 const beat = async (state: LifeSign['state'] = 'alive'): Promise<void> => {

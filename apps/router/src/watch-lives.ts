@@ -1,5 +1,5 @@
 import type { LifeSign } from '@toolfabric/contract';
-import { type Clock, FabricError, type Logger, type Pace } from '@toolfabric/kernel';
+import { type Clock, FabricError, type Logger, type Pace, type Telemetry } from '@toolfabric/kernel';
 import { changeRecord, lifeKey, lifePrefix } from '@toolfabric/ledger';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 
@@ -20,6 +20,7 @@ export interface LifeWatchDeps {
   readonly clock: Clock;
   readonly pace: Pace;
   readonly log: Logger;
+  readonly telemetry: Telemetry;
 }
 
 /**
@@ -49,6 +50,11 @@ export class LifeWatch {
     if (this.#alive.length > 0) return this.#alive;
     const since = this.#deps.clock.monotonic() - RECENTLY_MS;
     return [...this.#lastAlive.values()].filter(({ at }) => at >= since).map(({ life }) => life);
+  }
+
+  /** How many the last look saw alive. */
+  get alive(): number {
+    return this.#alive.length;
   }
 
   /** One look at every life sign. When it fails, standing still proves nothing any more: observation begins anew. */
@@ -142,6 +148,7 @@ export class LifeWatch {
     );
     if (!change.done && change.current?.value.state !== 'dead') return;
     this.#dead.add(incarnation);
+    this.#deps.telemetry.metrics.count('toolfabric_workers_dead_total', { kind: this.#kind });
     this.#deps.log.warn('worker.dead', { kind: this.#kind, incarnation });
   }
 }

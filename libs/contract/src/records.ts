@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Actor, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
 import { DeclaredCommand, WorkspaceRef } from './task.ts';
-import { Effect } from './tool-contract.ts';
+import { Effect, RiskGroup } from './tool-contract.ts';
 
 /** States of a call as they are stored. `running` is derived from the claim and never stored. */
 export const CallState = z.enum([
@@ -29,6 +29,8 @@ export const CallRecord = z.strictObject({
   kind: z.string(),
   priority: z.enum(['hi', 'lo']),
   effect: Effect,
+  /** Of its contract when it was accepted; `effect` follows from it. */
+  risk: RiskGroup.optional(),
   claim: z.enum(['none', 'required']),
   rerunnable: z.boolean(),
   args: z.record(z.string(), z.json()),

@@ -116,6 +116,7 @@ const call = {
   kind: 'cli',
   priority: 'hi' as const,
   effect: 'workspace' as const,
+  risk: 'workspace_write' as const,
   claim: 'required' as const,
   rerunnable: false,
   args,

@@ -1,6 +1,6 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
 import { createRiskPolicy, DEFAULT_RISK_POLICY } from '@toolfabric/governance';
-import { createSigner, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
+import { createSigner, type Logger, noFaults, noTelemetry, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
 import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
@@ -17,7 +17,7 @@ export interface ServiceParts {
 
 /** For tests: what the verbs of a router are given, on a real bus, without its loops. */
 export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts): RouterServices => {
-  const base = { ports: bus, clock: systemClock, pace: PACES.test, log };
+  const base = { ports: bus, clock: systemClock, pace: PACES.test, log, telemetry: noTelemetry };
   const watch = new LifeWatch(base, 'cli');
   const registry = new Registry(bus.registry, systemClock, log);
   const ctx: RouterContext = {
@@ -27,6 +27,7 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     faults: noFaults,
     recent: new RecentCalls(100),
     notify: () => {},
+    recordPayloads: () => {},
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.
     contractOf: async (tool) => (tool.digest.length < 64 ? sampleContract() : registry.contractOf(tool)),

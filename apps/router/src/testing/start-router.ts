@@ -23,6 +23,7 @@ export const startRouter = (
       tenancy: 'single',
       pace: PACES.test,
       faults: noFaults,
+      telemetry: { sampling: 0 },
     },
     silentLogger,
   );
