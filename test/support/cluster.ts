@@ -20,6 +20,7 @@ const APPS = {
   gateway: join(ROOT, 'apps/gateway'),
   cli: join(ROOT, 'apps/worker-cli'),
   truth: join(ROOT, 'test/peers/truth'),
+  'trace-writer': join(ROOT, 'apps/trace-writer'),
 } as const;
 export type AppName = keyof typeof APPS;
 
@@ -142,6 +143,9 @@ export class Cluster {
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
       TRUTH_FILE: this.truthFile,
+      ...(app === 'trace-writer'
+        ? { TOOLFABRIC_TRACE_DIR: join(this.directory, 'traces'), TOOLFABRIC_HEALTH_PORT: '0' }
+        : {}),
       ...env,
     });
     this.services.add(service);
@@ -211,7 +215,8 @@ export class Cluster {
     for (const service of this.services) service.kill('SIGKILL');
     await Promise.all([...this.services].map((service) => service.exited));
     await this.nats.stop();
-    rmSync(this.directory, { recursive: true, force: true });
+    // An engine ends a moment after the writer that was killed.
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   #writeFiles(): void {
