@@ -2,8 +2,9 @@
  * Everything on one machine, in one process.
  *
  * U1 One `up` a state folder.
- * U2 Start order: bus, its streams, worker, router, gateway. Stop order: gateway, worker, router, streams, bus; the
- *    router goes after the worker, so that it settles what the worker's drain ended.
+ * U2 Start order: bus, its streams, artifact store, trace writer, worker, router, gateway. Stop order: gateway, worker,
+ *    router, trace writer, artifact store, streams, bus; the router goes after the worker, so that it settles what the
+ *    worker's drain ended, and the trace writer after both, so that it takes in what they told last.
  * U3 Nothing of it outlives this process.
  */
 import { FabricError, type Logger, PACES } from '@toolfabric/kernel';
@@ -14,6 +15,7 @@ import { findPrograms } from '../programs/programs.ts';
 import { checkPort } from './check-port.ts';
 import { openLog } from './open-log.ts';
 import { ensureOwnToken } from './own-token.ts';
+import { ensureRedactionKey } from './redaction-key.ts';
 import { gatewayAddress, serviceStarters } from './services.ts';
 import { ensureSigningKeys } from './signing-keys.ts';
 import { startBus, startProvisioned } from './start-bus.ts';
@@ -70,6 +72,7 @@ const startEverything = async (
   const pace = PACES[config.pace];
   const busOptions = { files, programs: findPrograms(config.path), pace, logger: loggerFor('bus') };
   ensureSigningKeys(files);
+  ensureRedactionKey(files.redactionKey);
   const bus = await startBus(busOptions);
   const starters: readonly Starter[] = [
     async () => bus,
@@ -90,8 +93,10 @@ const startFailure = (thrown: unknown): FabricError => {
 };
 
 /** U2: the last of these stops first. */
-const forStopping = ([bus, streams, worker, router, gateway]: readonly RunningService[]): RunningService[] =>
-  [bus, streams, router, worker, gateway].filter((service) => service !== undefined);
+const forStopping = (running: readonly RunningService[]): RunningService[] => {
+  const [bus, streams, artifacts, traces, worker, router, gateway] = running;
+  return [bus, streams, artifacts, traces, router, worker, gateway].filter((service) => service !== undefined);
+};
 
 const stopInTime = async (running: readonly RunningService[], logger: Logger): Promise<void> => {
   const stopped = await within(

@@ -4,7 +4,7 @@ import type { RunningService, Starter } from '@toolfabric/service-host';
 import { sampleFolder } from '../story/sample-repository.ts';
 import { seedFileOf } from './bus-keys.ts';
 import { SIGNING_KID } from './signing-keys.ts';
-import type { StateFiles } from './state-dir.ts';
+import { makePrivateDir, type StateFiles } from './state-dir.ts';
 
 export interface ServiceOptions {
   readonly files: StateFiles;
@@ -55,14 +55,59 @@ export const foldersOf = ({ files, roots }: Pick<ServiceOptions, 'files' | 'root
   };
 };
 
-/** The services in the order in which they start: the router's first look finds the worker, the gateway finds the router. */
-export const serviceStarters = (options: ServiceOptions): readonly Starter[] => [
+const artifactStarter =
+  (options: ServiceOptions): Starter =>
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/artifacts/config'),
+      import('@toolfabric/artifacts/start'),
+    ]);
+    makePrivateDir(options.files.artifacts);
+    const own = { TOOLFABRIC_ARTIFACTS_DIR: options.files.artifacts, TOOLFABRIC_ARTIFACTS_PORT: '0' };
+    return start(readConfig(environmentOf(options, 'artifacts', own)), options.loggerFor('artifacts'));
+  };
+
+const traceStarter =
+  (options: ServiceOptions): Starter =>
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/trace-writer/config'),
+      import('@toolfabric/trace-writer/start'),
+    ]);
+    makePrivateDir(options.files.traces);
+    const own = { TOOLFABRIC_TRACE_STORE: 'chdb', TOOLFABRIC_TRACE_DIR: options.files.traces };
+    return start(readConfig(environmentOf(options, 'trace-writer', own)), options.loggerFor('trace-writer'));
+  };
+
+/**
+ * The services in the order in which they start: the worker knows the artifact store, the router's first look finds the
+ * worker, the gateway finds the router.
+ */
+export const serviceStarters = (options: ServiceOptions): readonly Starter[] => {
+  let artifacts: Environment = {};
+  const startArtifacts = async () => {
+    const service = await artifactStarter(options)();
+    artifacts = { TOOLFABRIC_ARTIFACTS_URL: `http://${addressOf(service)}` };
+    return service;
+  };
+  const redaction = { TOOLFABRIC_REDACTION_KEY_FILE: options.files.redactionKey };
+  return [startArtifacts, traceStarter(options), ...callStarters(options, () => ({ ...artifacts, ...redaction }))];
+};
+
+const addressOf = ({ name, address }: RunningService): string => {
+  if (address === undefined) throw new Error(`${name} says no address`);
+  return address;
+};
+
+/** The services that a call goes through. `shared` is what they are told of the others, once these run. */
+const callStarters = (options: ServiceOptions, shared: () => Environment): readonly Starter[] => [
   async () => {
     const [{ readConfig }, { start }] = await Promise.all([
       import('@toolfabric/worker-cli/config'),
       import('@toolfabric/worker-cli/start'),
     ]);
     const own = {
+      ...shared(),
       ...foldersOf(options),
       TOOLFABRIC_ALLOW_ROOT_OWNED: options.allowRootOwned ? '1' : '0',
     };
@@ -73,7 +118,11 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
       import('@toolfabric/router/config'),
       import('@toolfabric/router/start'),
     ]);
-    const own = { TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey, TOOLFABRIC_SIGNING_KID: SIGNING_KID };
+    const own = {
+      ...shared(),
+      TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey,
+      TOOLFABRIC_SIGNING_KID: SIGNING_KID,
+    };
     return start(readConfig(environmentOf(options, 'router', own)), options.loggerFor('router'));
   },
   async () => {
@@ -81,14 +130,18 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
       import('@toolfabric/gateway/config'),
       import('@toolfabric/gateway/start'),
     ]);
-    const own = { TOOLFABRIC_TOKENS_FILE: options.files.tokens, TOOLFABRIC_GATEWAY_PORT: String(options.port) };
+    const own = {
+      ...shared(),
+      TOOLFABRIC_TOKENS_FILE: options.files.tokens,
+      TOOLFABRIC_GATEWAY_PORT: String(options.port),
+    };
     return start(readConfig(environmentOf(options, 'gateway', own)), options.loggerFor('gateway'));
   },
 ];
 
 /** The front door among services that run. */
 export const gatewayAddress = (services: readonly RunningService[]): string => {
-  const address = services.find(({ name }) => name === 'gateway')?.address;
-  if (address === undefined) throw new Error('the gateway says no address');
-  return address;
+  const gateway = services.find(({ name }) => name === 'gateway');
+  if (gateway === undefined) throw new Error('the gateway does not run');
+  return addressOf(gateway);
 };

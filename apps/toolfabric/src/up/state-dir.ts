@@ -21,8 +21,11 @@ export const stateFiles = (root: string) => ({
   keys: join(root, 'keys'),
   signingKey: join(root, 'keys', 'signing.pem'),
   publicKeys: join(root, 'keys', 'public-keys.json'),
+  redactionKey: join(root, 'keys', 'redaction.key'),
   tokens: join(root, 'tokens.json'),
   workspaces: join(root, 'workspaces'),
+  artifacts: join(root, 'artifacts'),
+  traces: join(root, 'traces'),
   nats: {
     config: join(root, 'nats', 'server.conf'),
     log: join(root, 'nats', 'server.log'),

@@ -1,6 +1,7 @@
 import { renderServerConfig, SIZES, topologyFor } from '@toolfabric/bus-nats';
 import { PACES } from '@toolfabric/kernel';
 import { ensureBusKeys } from './bus-keys.ts';
+import { ensureRedactionKey } from './redaction-key.ts';
 import { ensureSigningKeys } from './signing-keys.ts';
 import { stateFiles, writePrivate } from './state-dir.ts';
 
@@ -25,6 +26,7 @@ export const writeKeys = ({
   const { totalBytes: fileStoreBytes } = topologyFor(kinds, PACES.production, SIZES.laptop);
   const publicKeys = ensureBusKeys(files.keys, kinds);
   ensureSigningKeys(files);
+  ensureRedactionKey(files.redactionKey);
   const server = renderServerConfig({ kinds, publicKeys, host, port, storeDir, fileStoreBytes });
   writePrivate(files.nats.config, `${server}http: "${host}:8222"\n`);
   return { keys: files.keys, serverConfig: files.nats.config };
