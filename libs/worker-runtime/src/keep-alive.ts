@@ -59,7 +59,10 @@ export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<L
       const heard = await renewWithin(renewedAt + pace.deadAfterMs - clock.monotonic());
       if (heard === 'dead') return 'declared dead';
       if (heard === 'renewed') renewedAt = clock.monotonic();
-      else ctx.log.warn('life.not_renewed');
+      else {
+        ctx.telemetry.metrics.count('toolfabric_life_renewal_failures_total', { kind: ctx.kind });
+        ctx.log.warn('life.not_renewed');
+      }
       if (clock.monotonic() - renewedAt >= pace.deadAfterMs) return 'could not renew the life sign';
     }
     return new Promise(() => {});

@@ -33,6 +33,7 @@ const whenNotTaken = async (
  */
 const finishLate = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody, outcome: Outcome): Promise<void> => {
   if (outcome.status === 'unknown') return delivery.ack();
+  ctx.telemetry.metrics.count('toolfabric_claims_lost_total', { kind: ctx.kind });
   ctx.log.warn('claim.lost', { callId: body.callId, epoch: body.epoch });
   return publishResult(ctx, body, outcome, delivery);
 };
@@ -62,7 +63,8 @@ const runHeld = async (
   const begin = (intent: Parameters<HeldClaim['start']>[0]) => held.start(intent);
   try {
     await ready;
-    const outcome = await runTool(ctx, toolOf(ctx, body), body, { signal: watch.signal, begin });
+    const run = (traced: WorkBody) => runTool(ctx, toolOf(ctx, body), traced, { signal: watch.signal, begin });
+    const outcome = await ctx.runs.watch(ctx, delivery, body, run);
     await finish(ctx, delivery, body, held, outcome);
   } finally {
     watch.stop();
@@ -70,11 +72,12 @@ const runHeld = async (
 };
 
 /** A delivery that was acknowledged already: whatever else is said of it to the server means nothing. */
-const acknowledged = ({ subject, data, sequence, deliveryCount }: Delivery): Delivery => ({
+const acknowledged = ({ subject, data, sequence, deliveryCount, storedAt }: Delivery): Delivery => ({
   subject,
   data,
   sequence,
   deliveryCount,
+  ...(storedAt === undefined ? {} : { storedAt }),
   ack: () => {},
   ackSync: async () => {},
   nak: () => {},

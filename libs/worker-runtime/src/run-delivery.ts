@@ -22,6 +22,7 @@ const refuse = async (ctx: WorkerContext, delivery: Delivery, reason: string): P
     by: ctx.incarnation,
     at: ctx.clock.now(),
   };
+  ctx.telemetry.metrics.count('toolfabric_deliveries_refused_total', { kind: ctx.kind });
   ctx.log.warn('message.refused', { reason, subject: delivery.subject, sequence: delivery.sequence });
   await ctx.ports.deadLetter(tenantIn(delivery.subject), letter);
   ctx.ports.events.emit({
@@ -51,7 +52,8 @@ const runClaimless = async (ctx: WorkerContext, delivery: Delivery, body: WorkBo
   const watch = watchExecution(ctx, delivery, body, check);
   ctx.faults.at('worker.reading');
   const execution = { signal: watch.signal, begin: noEffect };
-  const outcome = await runTool(ctx, toolOf(ctx, body), body, execution).finally(() => watch.stop());
+  const run = (traced: WorkBody) => runTool(ctx, toolOf(ctx, body), traced, execution);
+  const outcome = await ctx.runs.watch(ctx, delivery, body, run).finally(() => watch.stop());
   await publishResult(ctx, body, outcome, delivery);
 };
 
@@ -67,6 +69,8 @@ export const runDelivery = async (ctx: WorkerContext, delivery: Delivery): Promi
     await (body.claim === 'none' ? runClaimless(ctx, delivery, body) : runClaimed(ctx, delivery, body));
   } catch (thrown) {
     const unavailable = thrown instanceof StoreUnavailable;
+    const reason = unavailable ? 'unavailable' : 'internal';
+    ctx.telemetry.metrics.count('toolfabric_delivery_failures_total', { kind: ctx.kind, reason });
     ctx.log.error('delivery.failed', {
       subject: delivery.subject,
       sequence: delivery.sequence,

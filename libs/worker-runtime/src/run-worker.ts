@@ -7,9 +7,11 @@ import {
   type Faults,
   type Logger,
   noFaults,
+  noTelemetry,
   type Pace,
   randomId,
   systemClock,
+  type Telemetry,
   type Verifier,
 } from '@toolfabric/kernel';
 import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
@@ -20,6 +22,7 @@ import { keepAlive } from './keep-alive.ts';
 import { runDelivery } from './run-delivery.ts';
 import { GIVE_UP_MS } from './run-tool.ts';
 import { Strays } from './strays.ts';
+import { RunWatch } from './watch-runs.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface WorkerOptions {
@@ -45,6 +48,7 @@ export interface WorkerOptions {
   readonly clock?: Clock;
   readonly faults?: Faults;
   readonly log?: Logger;
+  readonly telemetry?: Telemetry;
 }
 
 export interface RunningWorker {
@@ -70,6 +74,8 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   pace: options.pace,
   faults: options.faults ?? noFaults,
   log: options.log ?? createLogger(`worker-${options.kind}`),
+  telemetry: options.telemetry ?? noTelemetry,
+  runs: new RunWatch(options.kind, options.telemetry ?? noTelemetry),
   nonce: randomId,
   halt: new AbortController(),
   strays: new Strays(options.slots),

@@ -1,8 +1,9 @@
-import type { Clock, Faults, Logger, Pace, Verifier } from '@toolfabric/kernel';
+import type { Clock, Faults, Logger, Pace, Telemetry, Verifier } from '@toolfabric/kernel';
 import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
 import type { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
 import type { Strays } from './strays.ts';
+import type { RunWatch } from './watch-runs.ts';
 
 /** Everything that the deliveries of one worker process share. Compiled once; nothing in it is optional. */
 export interface WorkerContext {
@@ -20,6 +21,8 @@ export interface WorkerContext {
   readonly pace: Pace;
   readonly faults: Faults;
   readonly log: Logger;
+  readonly telemetry: Telemetry;
+  readonly runs: RunWatch;
   /** Makes the nonce of a claim: nobody else can know it. */
   readonly nonce: () => string;
   /** Aborted, with a `FabricError`, when every execution of this process must stop. */
