@@ -3,7 +3,10 @@ import { delimiter, isAbsolute } from 'node:path';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { Token } from '@toolfabric/contract';
 import { armFaultPoints, type Faults, PACES, type Pace, type PublicKeyEntry, parseFaults } from '@toolfabric/kernel';
+import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
+import { COMMAND_DEFAULTS, type CommandOptions } from './command/compile-commands.ts';
+import { KNOWN_PROGRAMS } from './programs/resolve-program.ts';
 import type { UserRange } from './workspace/workspace-users.ts';
 
 export interface WorkerCliConfig {
@@ -30,8 +33,17 @@ export interface WorkerCliConfig {
   readonly workspaceUsers: UserRange;
   /** Milliseconds that an edit waits for the lock of its workspace. */
   readonly lockWaitMs: number;
+  /** What commands may take, and which there are. */
+  readonly commands: CommandOptions;
+  /** `shared`: several tenants, so a machine without namespaces is refused. */
+  readonly tenancy: 'single' | 'shared';
+  /** Base address of the artifact store; without it nothing is stored, and results say so. */
+  readonly artifactsUrl?: string;
+  /** Of the installation, at least 32 bytes: makes the marks of redacted secrets. */
+  readonly redactionSecret?: Uint8Array;
   /** Directories in which system programs are looked for. */
   readonly searchPath: readonly string[];
+  readonly telemetry: TelemetrySettings;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -45,6 +57,13 @@ const Directories = z
   .string()
   .transform((text) => text.split(delimiter).filter((part) => part !== ''))
   .pipe(z.array(Directory));
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+const Names = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim()))
+  .pipe(z.array(z.enum(KNOWN_PROGRAMS as [string, ...string[]])));
 
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
@@ -68,6 +87,22 @@ const Environment = z.object({
   TOOLFABRIC_WORKSPACE_UID_FIRST: Whole(1_000, 2_147_483_647).default(40_000),
   TOOLFABRIC_WORKSPACE_UID_COUNT: Whole(1, 1_000_000).default(20_000),
   TOOLFABRIC_LOCK_WAIT_MS: Whole(100, 60_000).default(5_000),
+  TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
+  TOOLFABRIC_ARTIFACTS_URL: z.url().optional(),
+  TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_COMMAND_MEMORY_BYTES: Whole(16 * MIB, 1024 * GIB).default(COMMAND_DEFAULTS.memoryBytes),
+  TOOLFABRIC_COMMAND_PROCESSES: Whole(8, 100_000).default(COMMAND_DEFAULTS.processes),
+  TOOLFABRIC_COMMAND_CPU_MS: Whole(1_000, 86_400_000).default(COMMAND_DEFAULTS.cpuMs),
+  TOOLFABRIC_COMMAND_FILE_BYTES: Whole(MIB, 1024 * GIB).default(COMMAND_DEFAULTS.fileBytes),
+  TOOLFABRIC_COMMAND_TMP_BYTES: Whole(MIB, 64 * GIB).default(COMMAND_DEFAULTS.tmpBytes),
+  TOOLFABRIC_COMMAND_OUTPUT_BYTES: Whole(MIB, 64 * GIB).default(COMMAND_DEFAULTS.outputBytes),
+  TOOLFABRIC_WORKSPACE_BYTES: Whole(MIB, 1024 * GIB).default(COMMAND_DEFAULTS.workspaceBytes),
+  /** Names with commas between them; every known one when left out. */
+  TOOLFABRIC_PROGRAMS: Names.default([...COMMAND_DEFAULTS.programs]),
+  /** Separated as in `PATH`. */
+  TOOLFABRIC_TOOLCHAIN_DIRS: Directories.default([]),
+  TOOLFABRIC_CGROUP: z.string().default(''),
+  ...TELEMETRY_ENVIRONMENT,
   PATH: z.string().default('/usr/local/bin:/usr/bin:/bin'),
 });
 
@@ -79,7 +114,32 @@ const PublicKeys = z.array(
   }),
 );
 
-/** Throws with the names of the variables that are missing or wrong. Reads the two key files, and nothing else. */
+const MIN_SECRET_BYTES = 32;
+
+/** Raw text, or base64 of at least as many bytes. */
+const readSecret = (file: string): Uint8Array => {
+  const text = readFileSync(file, 'utf8').trim();
+  const secret = Buffer.from(text, 'utf8');
+  if (secret.length >= MIN_SECRET_BYTES) return secret;
+  throw new Error(`TOOLFABRIC_REDACTION_KEY_FILE: holds fewer than ${MIN_SECRET_BYTES} bytes`);
+};
+
+type Values = z.infer<typeof Environment>;
+
+const commandsOf = (values: Values): CommandOptions => ({
+  memoryBytes: values.TOOLFABRIC_COMMAND_MEMORY_BYTES,
+  processes: values.TOOLFABRIC_COMMAND_PROCESSES,
+  cpuMs: values.TOOLFABRIC_COMMAND_CPU_MS,
+  fileBytes: values.TOOLFABRIC_COMMAND_FILE_BYTES,
+  tmpBytes: values.TOOLFABRIC_COMMAND_TMP_BYTES,
+  outputBytes: values.TOOLFABRIC_COMMAND_OUTPUT_BYTES,
+  workspaceBytes: values.TOOLFABRIC_WORKSPACE_BYTES,
+  programs: values.TOOLFABRIC_PROGRAMS,
+  toolchains: values.TOOLFABRIC_TOOLCHAIN_DIRS,
+  cgroup: values.TOOLFABRIC_CGROUP,
+});
+
+/** Throws with the names of the variables that are missing or wrong. Reads the key files, and nothing else. */
 export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): WorkerCliConfig => {
   const read = Environment.safeParse(env);
   if (!read.success) throw new Error(z.prettifyError(read.error));
@@ -101,7 +161,14 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     allowRootOwned: values.TOOLFABRIC_ALLOW_ROOT_OWNED === '1',
     workspaceUsers: { first: values.TOOLFABRIC_WORKSPACE_UID_FIRST, count: values.TOOLFABRIC_WORKSPACE_UID_COUNT },
     lockWaitMs: values.TOOLFABRIC_LOCK_WAIT_MS,
+    commands: commandsOf(values),
+    tenancy: values.TOOLFABRIC_TENANCY,
     searchPath: values.PATH.split(delimiter),
+    telemetry: telemetrySettings(values),
+    ...(values.TOOLFABRIC_ARTIFACTS_URL === undefined ? {} : { artifactsUrl: values.TOOLFABRIC_ARTIFACTS_URL }),
+    ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
+      ? {}
+      : { redactionSecret: readSecret(values.TOOLFABRIC_REDACTION_KEY_FILE) }),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
     ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };

@@ -1,10 +1,12 @@
+import { createArtifactStore } from '@toolfabric/artifact-http';
 import { connectWorker } from '@toolfabric/bus-nats';
 import { createVerifier, type Logger } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
-import { type AnyTool, runWorker } from '@toolfabric/worker-runtime';
+import { startTelemetry } from '@toolfabric/telemetry';
+import { type AnyTool, runWorker, type WorkerOptions } from '@toolfabric/worker-runtime';
 import { type Capabilities, probeCapabilities } from './capabilities/probe-capabilities.ts';
 import type { WorkerCliConfig } from './config.ts';
-import { createDriver } from './driver.ts';
+import { createDriver, type Driver } from './driver.ts';
 import { findPrograms } from './process/find-program.ts';
 import { createTools } from './tools/index.ts';
 import { layoutOf } from './workspace/layout.ts';
@@ -12,6 +14,7 @@ import { layoutOf } from './workspace/layout.ts';
 export { type Capabilities, type Capability, probeCapabilities } from './capabilities/probe-capabilities.ts';
 
 export interface ComposedTools {
+  readonly driver: Driver;
   readonly tools: readonly AnyTool[];
   readonly capabilities: Capabilities;
 }
@@ -29,24 +32,63 @@ export const composeTools = async (config: WorkerCliConfig): Promise<ComposedToo
       worker: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
       programs: findPrograms(config.searchPath),
     },
-    { lockWaitMs: config.lockWaitMs },
+    { lockWaitMs: config.lockWaitMs, commands: config.commands },
   );
-  return { tools: createTools(driver), capabilities: await probeCapabilities(config.searchPath) };
+  const capabilities = await probeCapabilities(config.searchPath, config.commands.cgroup || undefined);
+  return { driver, tools: createTools(driver), capabilities };
 };
+
+/** Several tenants on a machine without name spaces would see each other: such a worker does not start. */
+const refuseUnconfined = ({ tenancy }: WorkerCliConfig, { namespaces, bwrap, setpriv }: Capabilities): void => {
+  if (tenancy === 'single' || namespaces.works) return;
+  const missing = [bwrap, setpriv, namespaces].filter(({ works }) => !works).map(({ reason }) => reason);
+  throw new Error(
+    `commands of several tenants cannot be kept apart here: ${missing.join('; ')}. Mend that, or set TOOLFABRIC_TENANCY=single`,
+  );
+};
+
+const artifactsOf = ({ artifactsUrl }: WorkerCliConfig) =>
+  artifactsUrl === undefined ? undefined : createArtifactStore({ url: artifactsUrl });
 
 /**
  * Start order: tools and what the machine really can, connection, life sign, deliveries. Stop order: the worker drains
  * (no new work, running calls end, life sign), then the connection closes.
  */
 export const start = async (config: WorkerCliConfig, log: Logger): Promise<RunningService> => {
-  const { tools, capabilities } = await composeTools(config);
+  const { driver, tools, capabilities } = await composeTools(config);
+  refuseUnconfined(config, capabilities);
+  if (!capabilities.cgroup.works) log.warn('worker.no-cgroup', { reason: capabilities.cgroup.reason ?? '' });
+  const artifacts = artifactsOf(config);
   const bus = await connectWorker({ ...config.bus, name: `worker-${config.kind}` }, config.kind);
   const { kind, pace, faults, slots } = config;
   const verifier = createVerifier(config.publicKeys);
   const { isolation } = capabilities;
-  const options = { kind, ports: bus, tools, verifier, pace, slots, isolation, faults, log };
+  const telemetry = startTelemetry({
+    service: `worker-${kind}`,
+    role: 'worker',
+    settings: config.telemetry,
+    events: bus.events,
+    isConnected: bus.isConnected,
+  });
+  const options: WorkerOptions = {
+    kind,
+    ports: { ...bus, events: telemetry.events },
+    telemetry,
+    tools,
+    verifier,
+    pace,
+    slots,
+    isolation,
+    faults,
+    log,
+    ...(artifacts === undefined ? {} : { artifacts }),
+    ...(config.redactionSecret === undefined ? {} : { redactionSecret: config.redactionSecret }),
+  };
   const worker = await runWorker(options).catch(async (thrown: unknown) => {
+    await telemetry.shutdown();
     await bus.close();
+    artifacts?.close();
+    await driver.close();
     throw thrown;
   });
   // A lost bus comes back by itself; a restart would only lose what is in flight.
@@ -55,12 +97,16 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
       ? undefined
       : await startHealth(config.healthPort, () => true, {
           isReady: () => bus.isConnected(),
+          metrics: telemetry.metricsText,
           ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
         });
   let stopping: Promise<void> | undefined;
   const shutDown = async () => {
     await worker.stop();
+    await telemetry.shutdown();
     await bus.close();
+    artifacts?.close();
+    await driver.close();
     await health?.stop();
   };
   const busGone = bus.closed.then((reason) => `the bus is gone: ${reason}`);

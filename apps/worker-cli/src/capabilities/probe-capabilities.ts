@@ -8,6 +8,7 @@ import { runProcess, type User } from '../process/run-process.ts';
 import { runInSandbox, type SandboxRequest } from '../sandbox/run-in-sandbox.ts';
 import { lockWorkspace } from '../workspace/workspace-lock.ts';
 import { NOBODY } from '../workspace/workspace-users.ts';
+import { probeDescriptors, probeGroups, probeQuota, probeSeccomp } from './probe-confinement.ts';
 
 export interface Capability {
   readonly works: boolean;
@@ -27,6 +28,12 @@ export interface Capabilities {
   readonly flock: Capability;
   readonly prlimit: Capability;
   readonly setpriv: Capability;
+  /** Limits for all processes of a command together; without them each process is limited alone. */
+  readonly cgroup: Capability;
+  readonly seccomp: Capability;
+  readonly quota: Capability;
+  /** No descriptor of the worker's starter reaches a command. */
+  readonly descriptors: Capability;
   /** Levels of isolation for the life sign of the worker. */
   readonly isolation: readonly ('process' | 'namespace')[];
 }
@@ -107,7 +114,7 @@ const probeLock = async (programs: Programs): Promise<Capability> => {
 };
 
 /** Looks at this machine; takes a few tens of milliseconds and leaves nothing behind. */
-export const probeCapabilities = async (searchPath: readonly string[]): Promise<Capabilities> => {
+export const probeCapabilities = async (searchPath: readonly string[], cgroup?: string): Promise<Capabilities> => {
   const programs = findPrograms(searchPath);
   const namespaces = probeNamespaces(programs, findProgram('readlink', searchPath) ?? '/usr/bin/readlink');
   const flock = probeLock(programs);
@@ -120,5 +127,18 @@ export const probeCapabilities = async (searchPath: readonly string[]): Promise<
   ]);
   const { works } = await namespaces;
   const isolation = works ? (['process', 'namespace'] as const) : (['process'] as const);
-  return { bwrap, namespaces: await namespaces, rg, git, flock: await flock, prlimit, setpriv, isolation };
+  return {
+    bwrap,
+    namespaces: await namespaces,
+    rg,
+    git,
+    flock: await flock,
+    prlimit,
+    setpriv,
+    cgroup: await probeGroups(cgroup),
+    seccomp: probeSeccomp(),
+    quota: probeQuota(),
+    descriptors: probeDescriptors(),
+    isolation,
+  };
 };

@@ -4,7 +4,8 @@ export interface DiffInput {
   readonly path: string;
   /** Undefined for a file that did not exist. */
   readonly before: string | undefined;
-  readonly after: string;
+  /** Undefined for a file that is gone. */
+  readonly after: string | undefined;
 }
 
 const CONTEXT = 3;
@@ -35,10 +36,11 @@ const coarseHunk = (before: string, after: string): string => {
 
 /** The unified diff of one file as `git apply` takes it. Bounded in time whatever the two texts hold. */
 export const unifiedDiff = ({ path, before, after }: DiffInput): string => {
-  const [oldName, newName] = [before === undefined ? '/dev/null' : `a/${path}`, `b/${path}`];
+  const oldName = before === undefined ? '/dev/null' : `a/${path}`;
+  const newName = after === undefined ? '/dev/null' : `b/${path}`;
   const options = { context: CONTEXT, timeout: TIMEOUT_MS, headerOptions: FILE_HEADERS_ONLY };
-  const patch = createTwoFilesPatch(oldName, newName, before ?? '', after, undefined, undefined, options);
+  const patch = createTwoFilesPatch(oldName, newName, before ?? '', after ?? '', undefined, undefined, options);
   if (patch !== undefined) return patch;
   const header = createTwoFilesPatch(oldName, newName, '', '', undefined, undefined, options) ?? '';
-  return header + coarseHunk(before ?? '', after);
+  return header + coarseHunk(before ?? '', after ?? '');
 };

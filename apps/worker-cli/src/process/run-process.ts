@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { execa } from 'execa';
 import { headOf } from './head-of.ts';
 import { type Settled, settle } from './settle.ts';
@@ -16,12 +16,30 @@ export interface ProcessRequest {
   /** The whole environment: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly user: User | undefined;
-  /** A descriptor of this process that the child gets as its descriptor 3. */
-  readonly descriptor?: number;
-  /** Gets standard output while it comes; `enough` ends the process. Left out, the output is thrown away. */
-  readonly onOutput?: (chunk: Buffer) => 'more' | 'enough';
+  /** What the child gets as its descriptors from 3 on: one of this process, or a new pipe to it. */
+  readonly descriptors?: readonly (number | 'pipe')[];
+  /** Called once it runs, with the ends of its pipes by their number. */
+  readonly onStart?: (started: Started) => void;
+  /**
+   * Gets standard output while it comes; `enough` ends the process. While a promise is open nothing more is read, and
+   * the process waits on its full pipe. It never rejects. Left out, the output is thrown away.
+   */
+  readonly onOutput?: OutputListener;
+  /** As `onOutput`, for standard error; left out, only its beginning is kept. */
+  readonly onErrorOutput?: OutputListener;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+}
+
+export type OutputListener = (chunk: Buffer) => Wanted | Promise<Wanted>;
+type Wanted = 'more' | 'enough';
+
+export interface Started {
+  readonly pid: number;
+  /** The end of the pipe that the child has as that descriptor. */
+  pipe(descriptor: number): Duplex;
+  /** Ends the process now. */
+  kill(): void;
 }
 
 export type Ending = 'exited' | 'timeout' | 'aborted' | 'enough';
@@ -50,9 +68,27 @@ const start = (request: ProcessRequest) =>
     buffer: false,
     cleanup: true,
     // The types of execa know small numbers only; it takes any.
-    stdio: ['ignore', 'pipe', 'pipe', ...(request.descriptor === undefined ? [] : [request.descriptor as 3])],
+    stdio: ['ignore', 'pipe', 'pipe', ...((request.descriptors ?? []) as 3[])],
     ...(request.user === undefined ? {} : { uid: request.user.uid, gid: request.user.gid }),
   });
+
+/** Hands every chunk to `listener`, one at a time; gives back the wait for the last of them. */
+const listen = (stream: Readable, listener: OutputListener | undefined, enough: () => void): (() => Promise<void>) => {
+  let over = false;
+  let open: Promise<void> = Promise.resolve();
+  const take = (wanted: Wanted) => {
+    if (wanted === 'more' || over) return;
+    over = true;
+    enough();
+  };
+  stream.on('data', (chunk: Buffer) => {
+    const answer = over ? 'more' : (listener?.(chunk) ?? 'more');
+    if (typeof answer === 'string') return take(answer);
+    stream.pause();
+    open = answer.then(take).finally(() => stream.resume());
+  });
+  return () => open;
+};
 
 /**
  * Runs one program to its end: no shell, no standard input, no inherited environment. Ended by SIGKILL at the
@@ -76,15 +112,22 @@ export const runProcess = async (request: ProcessRequest): Promise<ProcessEnd> =
   const stdout = child.stdout as Readable;
   const stderr = child.stderr as Readable;
   const errors = headOf(stderr, STDERR_LIMIT);
-  stdout.on('data', (chunk: Buffer) => {
-    if (ending === 'exited' && request.onOutput?.(chunk) === 'enough') end('enough');
+  const taking = [
+    listen(stdout, request.onOutput, () => end('enough')),
+    listen(stderr, request.onErrorOutput, () => end('enough')),
+  ];
+  request.onStart?.({
+    pid: child.pid,
+    pipe: (descriptor) => child.nodeChildProcess.stdio[descriptor] as unknown as Duplex,
+    kill: () => void child.kill('SIGKILL'),
   });
   const timer = setTimeout(() => end('timeout'), request.timeoutMs);
   const abort = () => end('aborted');
   request.signal.addEventListener('abort', abort, { once: true });
   try {
     const settled = await settle(child.nodeChildProcess, [stdout, stderr]);
-    await result;
+    for (const extra of child.nodeChildProcess.stdio.slice(3)) extra?.destroy();
+    await Promise.all([result, ...taking.map((taken) => taken())]);
     return { ...settled, ending, stderr: errors.text() };
   } finally {
     clearTimeout(timer);

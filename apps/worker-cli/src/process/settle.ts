@@ -16,11 +16,16 @@ const DRAIN_MS = 2_000;
 const closed = (stream: Readable): Promise<void> =>
   stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve));
 
+/** Somebody who takes the output slowly makes a pause in which nothing can be heard: that is not quiet. */
 const quiet = (streams: readonly Readable[], ended: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const latest = setTimeout(resolve, DRAIN_MS);
-    const timer = setTimeout(resolve, QUIET_MS);
-    const heard = () => void timer.refresh();
+    const patient = () => (streams.some((stream) => stream.isPaused()) ? void heard() : resolve());
+    const latest = setTimeout(patient, DRAIN_MS);
+    const timer = setTimeout(patient, QUIET_MS);
+    const heard = () => {
+      timer.refresh();
+      if (streams.some((stream) => stream.isPaused())) latest.refresh();
+    };
     for (const stream of streams) stream.on('data', heard);
     ended.addEventListener('abort', () => {
       clearTimeout(latest);

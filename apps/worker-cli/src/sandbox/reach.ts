@@ -19,9 +19,20 @@ export const canReach = async (path: string, user: User): Promise<boolean> => {
 
 const place = (index: number): string => `/reach/${index}`;
 
+/** The bind that shows the source of another one already. */
+const above = (binds: readonly Bind[], { source }: Bind): Bind | undefined =>
+  binds.find((other) => source.startsWith(`${other.source}/`));
+
+/** Where the source of a bind lies for the inner sandbox; what lies in another one is never looked up by root. */
+const reached = (binds: readonly Bind[], bind: Bind): string => {
+  const holder = above(binds, bind);
+  if (holder === undefined) return place(binds.indexOf(bind));
+  return place(binds.indexOf(holder)) + bind.source.slice(holder.source.length);
+};
+
 /** The same binds, taken from where `reachCommand` puts their sources. */
 export const reachedBinds = (binds: readonly Bind[]): Bind[] =>
-  binds.map((bind, index) => ({ ...bind, source: place(index) }));
+  binds.map((bind) => ({ ...bind, source: reached(binds, bind) }));
 
 /**
  * What a root worker puts in front of a sandbox whose user may not pass the directories above a bind (a state
@@ -53,7 +64,10 @@ export const reachCommand = (
   '0755',
   '--dir',
   '/reach',
-  ...binds.flatMap(({ source, writable }, index) => [writable ? '--bind' : '--ro-bind', source, place(index)]),
+  ...binds.flatMap((bind, index) => {
+    if (above(binds, bind) !== undefined) return [];
+    return [bind.writable ? '--bind' : '--ro-bind', bind.source, place(index)];
+  }),
   '--',
   programs.setpriv,
   `--reuid=${user.uid}`,

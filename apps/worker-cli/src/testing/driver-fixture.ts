@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { WorkspaceSource } from '@toolfabric/contract';
 import { FabricError, type Json, noFaults, randomId, systemClock } from '@toolfabric/kernel';
 import { type AnyTool, plainRedactor, type ToolContext } from '@toolfabric/worker-runtime';
-import { createDriver, type Driver } from '../driver.ts';
+import { createDriver, type Driver, type DriverOptions } from '../driver.ts';
 import { findPrograms } from '../process/find-program.ts';
 import { createTools } from '../tools/index.ts';
 import { layoutOf } from '../workspace/layout.ts';
@@ -32,6 +32,7 @@ export interface FixtureOptions {
   readonly allowRootOwned?: boolean;
   readonly lockWaitMs?: number;
   readonly searchPath?: readonly string[];
+  readonly commands?: NonNullable<DriverOptions['commands']>;
 }
 
 export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
@@ -49,8 +50,15 @@ export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture
     worker: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
     programs: findPrograms(options.searchPath ?? TEST_PATH),
   };
-  const driver = await createDriver(settings, { lockWaitMs: options.lockWaitMs ?? 5_000 });
-  return { base, root, settings, driver, remove: () => rm(base, { recursive: true, force: true }) };
+  const driver = await createDriver(settings, {
+    lockWaitMs: options.lockWaitMs ?? 5_000,
+    ...(options.commands === undefined ? {} : { commands: options.commands }),
+  });
+  const remove = async () => {
+    await driver.close();
+    await rm(base, { recursive: true, force: true });
+  };
+  return { base, root, settings, driver, remove };
 };
 
 /** Prepares a workspace, an empty one unless a source is given. */
@@ -70,6 +78,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly faults?: ToolContext['faults'];
   readonly beginEffect?: ToolContext['beginEffect'];
+  readonly background?: boolean;
+  readonly testCommand?: NonNullable<ToolContext['testCommand']>;
+  readonly artifacts?: NonNullable<ToolContext['artifacts']>;
+  readonly redactor?: ToolContext['redactor'];
 }
 
 export const contextFor = (
@@ -84,10 +96,10 @@ export const contextFor = (
   clock: systemClock,
   limits: { timeoutMs: options.timeoutMs ?? 30_000, outputBytes: options.outputBytes ?? 40_000 },
   outputTokens: undefined,
-  background: false,
-  testCommand: undefined,
-  artifacts: undefined,
-  redactor: plainRedactor,
+  background: options.background ?? false,
+  testCommand: options.testCommand,
+  artifacts: options.artifacts,
+  redactor: options.redactor ?? plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },
   faults: options.faults ?? noFaults,
   progress: () => {},

@@ -3,6 +3,7 @@ import type { Driver } from '../driver.ts';
 import { editFileTool } from './edit-file.ts';
 import { listFilesTool } from './list-files.ts';
 import { prepareWorkspaceTool } from './prepare-workspace.ts';
+import { processRunTool } from './process-run.ts';
 import { readFileTool } from './read-file.ts';
 import { searchCodeTool } from './search-code.ts';
 
@@ -13,4 +14,5 @@ export const createTools = (driver: Driver): readonly AnyTool[] => [
   searchCodeTool(driver),
   editFileTool(driver),
   prepareWorkspaceTool(driver),
+  processRunTool(driver),
 ];

@@ -12,6 +12,10 @@ export interface Layout {
   readonly locks: string;
   /** One record a workspace. */
   readonly records: string;
+  /** What commands are confined with; their users read it. */
+  readonly confine: string;
+  /** One record a command that began, for those who ask what became of it. */
+  readonly runs: string;
   /** One file a user id that was given to a workspace. */
   readonly users: string;
 }
@@ -23,6 +27,8 @@ export const layoutOf = (state: string): Layout => ({
   locks: join(state, 'locks'),
   records: join(state, 'records'),
   users: join(state, 'users'),
+  confine: join(state, 'confine'),
+  runs: join(state, 'runs'),
 });
 
 /** The users of workspaces pass through the first group without listing it; the second is the worker's alone. */
@@ -30,7 +36,7 @@ export const makeLayout = async (layout: Layout): Promise<void> => {
   for (const directory of [layout.state, layout.workspaces, layout.staging]) {
     await mkdir(directory, { recursive: true, mode: 0o711 });
   }
-  for (const directory of [layout.locks, layout.records, layout.users]) {
+  for (const directory of [layout.locks, layout.records, layout.users, layout.runs]) {
     await mkdir(directory, { recursive: true, mode: 0o700 });
   }
 };

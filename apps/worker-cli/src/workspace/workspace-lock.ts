@@ -28,6 +28,11 @@ export class WorkspaceLock {
     this.#file = file;
   }
 
+  /** Whoever inherits it holds the lock too, until the last of its copies is closed. */
+  get descriptor(): number {
+    return this.#file.fd;
+  }
+
   /** What the last holder left: non-empty when it died before it had tidied up. */
   async note(): Promise<string> {
     const { bytesRead, buffer } = await this.#file.read(Buffer.alloc(MOST_NOTE_BYTES), 0, MOST_NOTE_BYTES, 0);
@@ -52,7 +57,7 @@ const flockRequest = (request: LockRequest, descriptor: number): ProcessRequest 
   args: ['-x', '-w', (request.waitMs / 1000).toFixed(3), '-E', String(TAKEN), '3'],
   env: {},
   user: isRoot() ? NOBODY : undefined,
-  descriptor,
+  descriptors: [descriptor],
   timeoutMs: request.waitMs + 2_000,
   signal: request.signal,
 });

@@ -1,0 +1,203 @@
+import { FabricError, type Json, randomId } from '@toolfabric/kernel';
+import type { ToolContext } from '@toolfabric/worker-runtime';
+import { type After, type Before, digestOf, lookAfter, lookBefore, sizeOf } from '../changes/watch-changes.ts';
+import { type ConfinedEnd, runConfined } from '../confine/run-confined.ts';
+import { ArtifactSink } from '../output/artifact-sink.ts';
+import { Capture, type Captured, OutputMeter } from '../output/capture.ts';
+import { LogSink } from '../output/log-sink.ts';
+import { throwIfStopped } from '../process/stop-reason.ts';
+import type { ResolvedCommand } from '../programs/resolve-program.ts';
+import { removeLeftover } from '../workspace/leftovers.ts';
+import { isStill } from '../workspace/open-root.ts';
+import type { OpenWorkspace } from '../workspace/open-workspace.ts';
+import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
+import type { CommandSettings } from './command-settings.ts';
+import { gitBinds } from './git-binds.ts';
+
+/** Where a command sees its workspace. */
+export const INSIDE_WORKSPACE = '/workspace';
+
+export interface CommandRequest {
+  readonly resolved: ResolvedCommand;
+  /** Resolved directory beneath the workspace root; empty for the root. */
+  readonly cwd: string;
+  /** Milliseconds that the program may take. */
+  readonly timeMs: number;
+  /** What happens at the output cap: the program ends, or its output is counted and dropped. */
+  readonly atOutputCap: 'end' | 'drop';
+  /** Bytes of each stream that the result shows from its beginning and its end. */
+  readonly shown: { readonly headBytes: number; readonly tailBytes: number };
+  readonly diffBytes: number;
+  /** Reads standard output, redacted, beside everything else. */
+  readonly listen?: (bytes: Uint8Array) => void;
+}
+
+/** Everything that is known of a run that began. */
+export interface CommandEnd extends ConfinedEnd {
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+  readonly log: { readonly id: string; readonly lost: number } | undefined;
+  readonly after: After;
+  readonly outputCapReached: boolean;
+  readonly workspaceFull: boolean;
+}
+
+/** Milliseconds without progress after which the artifact store is given up. */
+const STALL_MS = 10_000;
+/** Bytes of a stream that are shown whole more readily than stored. */
+const HOLD_BYTES = 4_096;
+const LOG_OPEN_MS = 5_000;
+
+const full = (bytes: number, most: number): FabricError =>
+  new FabricError('workspace_full', `the workspace takes ${bytes} bytes, and may take ${most}`);
+
+interface Streams {
+  readonly stdout: Capture;
+  readonly stderr: Capture;
+  readonly meter: OutputMeter;
+  readonly log: LogSink | undefined;
+}
+
+const openStreams = async (settings: CommandSettings, ctx: ToolContext, request: CommandRequest): Promise<Streams> => {
+  const meter = new OutputMeter(settings.outputBytes, request.atOutputCap);
+  const log = ctx.background ? await LogSink.open(ctx.artifacts, AbortSignal.timeout(LOG_OPEN_MS)) : undefined;
+  const capture = (name: string) =>
+    new Capture({
+      ...request.shown,
+      redactor: ctx.redactor,
+      meter,
+      log,
+      ...(name === 'stdout' && request.listen !== undefined ? { listen: request.listen } : {}),
+      sink: new ArtifactSink({
+        session: ctx.artifacts,
+        name: { name, mediaType: 'text/plain; charset=utf-8', trust: 'untrusted' },
+        holdBytes: HOLD_BYTES,
+        stallMs: STALL_MS,
+      }),
+    });
+  return { stdout: capture('stdout'), stderr: capture('stderr'), meter, log };
+};
+
+/** Bytes of the free space of a state directory's disk that no command may use are not watched here: only its own. */
+const checkSize = (before: Before, settings: CommandSettings, request: CommandRequest): void => {
+  const mayOnlyShrink = request.resolved.command[0].endsWith('/rm');
+  if (before.scan.bytes > settings.workspaceBytes && !mayOnlyShrink)
+    throw full(before.scan.bytes, settings.workspaceBytes);
+};
+
+const intentOf = (settings: CommandSettings, run: string, before: Before): Json => ({
+  run,
+  place: settings.records.place,
+  tree: digestOf(before.scan),
+});
+
+/** A command under way: what `runCommand` strings together. */
+class Run {
+  readonly #settings: CommandSettings;
+  readonly #workspace: OpenWorkspace;
+  readonly #ctx: ToolContext;
+  readonly #request: CommandRequest;
+  readonly id = randomId();
+  before: Before | undefined;
+
+  constructor(settings: CommandSettings, workspace: OpenWorkspace, ctx: ToolContext, request: CommandRequest) {
+    this.#settings = settings;
+    this.#workspace = workspace;
+    this.#ctx = ctx;
+    this.#request = request;
+  }
+
+  /** While the sandbox is being made: the look at the workspace, and the promise to the ledger (protocol 5). */
+  ready = async (): Promise<void> => {
+    const { contents, records } = this.#settings;
+    this.before = await lookBefore(this.#workspace.root, contents.of(this.#workspace.record.id));
+    checkSize(this.before, this.#settings, this.#request);
+    throwIfStopped(this.#ctx.signal);
+    await this.#ctx.beginEffect(intentOf(this.#settings, this.id, this.before));
+    await records.begun(this.id);
+  };
+
+  diskFull = async (): Promise<boolean> => (await sizeOf(this.#workspace.root)) > this.#settings.workspaceBytes;
+}
+
+const stillThere = async ({ record }: OpenWorkspace): Promise<void> => {
+  if (await isStill(record.root, record.identity)) return;
+  throw new FabricError('workspace_missing', 'another directory stands where the workspace was');
+};
+
+/** A run that began, and what is left to do about it once its outcome is known. */
+export interface Begun {
+  readonly id: string;
+  readonly end: CommandEnd;
+}
+
+/** The program never began; whatever `beginEffect` had stored, nothing happened. */
+export class NeverBegan extends Error {
+  override readonly name = 'NeverBegan';
+}
+
+/**
+ * Runs one checked command in a workspace, under the lock of that workspace from before `started` to after the last
+ * process is gone (protocol 7 (c)). Throws `NeverBegan` with its cause; anything else that it throws came after.
+ */
+export const runCommand = async (
+  settings: CommandSettings,
+  workspace: OpenWorkspace,
+  lock: WorkspaceLock,
+  ctx: ToolContext,
+  request: CommandRequest,
+): Promise<Begun> => {
+  await removeLeftover(workspace.root, lock);
+  await stillThere(workspace);
+  const run = new Run(settings, workspace, ctx, request);
+  const streams = await openStreams(settings, ctx, request);
+  const { confinement } = settings;
+  const root = workspace.root.path;
+  const ended = await runConfined(confinement, {
+    command: request.resolved.command,
+    env: request.resolved.env,
+    binds: [
+      { source: confinement.etc, target: '/etc', writable: false },
+      ...confinement.toolchains.map((directory) => ({ source: directory, target: directory, writable: false })),
+      { source: root, target: INSIDE_WORKSPACE, writable: true },
+      ...gitBinds(workspace.root, INSIDE_WORKSPACE),
+    ],
+    cwd: request.cwd === '' ? INSIDE_WORKSPACE : `${INSIDE_WORKSPACE}/${request.cwd}`,
+    user: workspace.record.child,
+    lock: lock.descriptor,
+    timeMs: request.timeMs,
+    signal: ctx.signal,
+    ready: run.ready,
+    diskFull: run.diskFull,
+    onOutput: streams.stdout.take,
+    onErrorOutput: streams.stderr.take,
+  }).catch(async (thrown: unknown) => {
+    await streams.log?.close();
+    throw new NeverBegan('the program never began', { cause: thrown });
+  });
+  return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ended) };
+};
+
+const afterEnd = async (
+  settings: CommandSettings,
+  workspace: OpenWorkspace,
+  request: CommandRequest,
+  run: Run,
+  streams: Streams,
+  ended: ConfinedEnd,
+): Promise<CommandEnd> => {
+  const always = streams.stdout.total + streams.stderr.total > 2 * HOLD_BYTES;
+  const [stdout, stderr, after] = await Promise.all([
+    streams.stdout.end(always),
+    streams.stderr.end(always),
+    lookAfter(workspace.root, run.before as Before, request.diffBytes),
+  ]);
+  const log = streams.log === undefined ? undefined : { id: streams.log.id, lost: streams.log.lost };
+  await streams.log?.close();
+  const workspaceFull = after.bytes > settings.workspaceBytes && after.bytes > (run.before?.scan.bytes ?? 0);
+  const outputCapReached = streams.meter.reached;
+  const limits = new Map(ended.limits);
+  if (outputCapReached) limits.set('output', 1);
+  if (workspaceFull) limits.set('disk', 1);
+  return { ...ended, limits, stdout, stderr, log, after, outputCapReached, workspaceFull };
+};

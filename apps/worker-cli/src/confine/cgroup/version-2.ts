@@ -1,0 +1,68 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
+import { killAll, membersOf, readKey, readNumber, readText, removeGroup, removeTree, write } from './group-files.ts';
+import { ownerName, sweepDead } from './owner-name.ts';
+
+const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+const MICROSECONDS = 1_000;
+
+const controllersOf = (directory: string, file: string): string[] => readText(directory, file).trim().split(/\s+/);
+
+/** Throws with the controllers that are missing, or when the kernel refuses to hand them down. */
+const handDown = (directory: string): void => {
+  const missing = CONTROLLERS.filter((name) => !controllersOf(directory, 'cgroup.controllers').includes(name));
+  if (missing.length > 0) throw new Error(`the controllers ${missing.join(', ')} are not available in ${directory}`);
+  const active = controllersOf(directory, 'cgroup.subtree_control');
+  const wanted = CONTROLLERS.filter((name) => !active.includes(name));
+  if (wanted.length > 0) write(directory, 'cgroup.subtree_control', wanted.map((name) => `+${name}`).join(' '));
+};
+
+const setLimits = (at: string, limits: GroupLimits): void => {
+  write(at, 'memory.max', limits.memoryBytes);
+  if (existsSync(join(at, 'memory.swap.max'))) write(at, 'memory.swap.max', 0);
+  write(at, 'pids.max', limits.processes);
+};
+
+const groupAt = (at: string): CallGroup => ({
+  add: (pid) => write(at, 'cgroup.procs', pid),
+  members: () => membersOf(at),
+  hits: () => ({
+    memory: readKey(at, 'memory.events', 'oom_kill'),
+    processes: readKey(at, 'pids.events', 'max'),
+  }),
+  cpuMs: () => readKey(at, 'cpu.stat', 'usage_usec') / MICROSECONDS,
+  maxMemoryBytes: () => (existsSync(join(at, 'memory.peak')) ? readNumber(at, 'memory.peak') : undefined),
+  kill() {
+    if (existsSync(join(at, 'cgroup.kill'))) return write(at, 'cgroup.kill', 1);
+    write(at, 'pids.max', 0);
+    killAll(membersOf(at));
+  },
+  async remove() {
+    await removeGroup(at);
+  },
+});
+
+/**
+ * Groups of cgroup version 2, below one delegated directory that holds no process of its own. Throws where none can be
+ * made. Written after the kernel's documentation; no machine with these controllers has run it yet.
+ */
+export const groupsOfVersion2 = (delegated: string): CallGroups => {
+  handDown(delegated);
+  const own = join(delegated, ownerName());
+  mkdirSync(own);
+  handDown(own);
+  return {
+    version: 2,
+    create(name, limits) {
+      const at = join(own, name);
+      mkdirSync(at);
+      setLimits(at, limits);
+      return groupAt(at);
+    },
+    sweep: () => sweepDead(delegated),
+    async close() {
+      removeTree(own);
+    },
+  };
+};

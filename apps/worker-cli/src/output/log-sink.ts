@@ -1,0 +1,82 @@
+import { LOG_NAME } from '@toolfabric/kernel';
+import type { ArtifactSession, LiveLog, StoredArtifact } from '@toolfabric/ports';
+
+/** Milliseconds that one piece of the log may take; then the log goes on without it, and says so. */
+const APPEND_MS = 10_000;
+/** Bytes that wait for the store; what comes on top is counted as a gap. */
+const MOST_WAITING = 4 * 1024 * 1024;
+
+const within = async <T>(work: Promise<T>, ms: number): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the artifact store takes nothing')), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/**
+ * The log of a background call, which its owner reads while it grows: both streams in the order in which they came.
+ * A store that is away makes a gap in it that is counted; it never holds the program up for long.
+ */
+export class LogSink {
+  readonly #log: LiveLog;
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #lost = 0;
+
+  constructor(log: LiveLog) {
+    this.#log = log;
+  }
+
+  static async open(session: ArtifactSession | undefined, signal: AbortSignal): Promise<LogSink | undefined> {
+    const name = { name: LOG_NAME, mediaType: 'text/plain; charset=utf-8', trust: 'untrusted' } as const;
+    const log = await session?.openLog(name, signal).catch(() => undefined);
+    return log === undefined ? undefined : new LogSink(log);
+  }
+
+  get id(): string {
+    return this.#log.id;
+  }
+
+  /** Bytes that the log does not have. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** A promise when the program has to wait. Never rejects. */
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    if (bytes.length === 0) return undefined;
+    if (this.#waiting > MOST_WAITING) {
+      this.#skip(bytes.length);
+      return undefined;
+    }
+    const copy = Uint8Array.from(bytes);
+    this.#waiting += copy.length;
+    this.#last = this.#last.then(() => this.#append(copy));
+    return this.#last;
+  }
+
+  async close(): Promise<StoredArtifact | undefined> {
+    await this.#last;
+    return await within(this.#log.close(), APPEND_MS).catch(() => undefined);
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    try {
+      await within(this.#log.append(bytes), APPEND_MS);
+    } catch {
+      this.#skip(bytes.length);
+    } finally {
+      this.#waiting -= bytes.length;
+    }
+  }
+
+  #skip(bytes: number): void {
+    this.#lost += bytes;
+    this.#log.skip(bytes);
+  }
+}

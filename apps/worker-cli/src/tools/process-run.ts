@@ -1,0 +1,166 @@
+import { ERROR_TABLE, type ErrorType, type Outcome } from '@toolfabric/contract';
+import { type Json, toFabricError } from '@toolfabric/kernel';
+import { defineTool, type ProbeAnswer, type ToolContext } from '@toolfabric/worker-runtime';
+import { z } from 'zod';
+import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
+import type { CommandSettings } from '../command/command-settings.ts';
+import { probeRun } from '../command/probe-run.ts';
+import { type CommandEnd, NeverBegan, runCommand } from '../command/run-command.ts';
+import { resolveWorkDirectory } from '../command/work-directory.ts';
+import type { Driver } from '../driver.ts';
+import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
+import { stopReason } from '../process/stop-reason.ts';
+import { resolveProgram } from '../programs/resolve-program.ts';
+import type { OpenWorkspace } from '../workspace/open-workspace.ts';
+
+const Args = z.strictObject({
+  argv: z.array(z.string().max(4096)).min(1).max(100),
+  cwd: z.string().min(1).default('.'),
+  timeout_ms: z.int().min(100).max(3_600_000).optional(),
+});
+type Args = z.infer<typeof Args>;
+
+/** Milliseconds of the call that are kept free for what comes after the program. */
+const SPARE_MS = 3_000;
+
+export const timeOf = (ctx: ToolContext, asked: number | undefined): number => {
+  const most = Math.max(1_000, ctx.limits.timeoutMs - SPARE_MS);
+  return asked === undefined ? most : Math.min(most, asked);
+};
+
+const errorOf = (type: ErrorType, message: string): NonNullable<Outcome['error']> => ({
+  type,
+  layer: ERROR_TABLE[type].layer,
+  message,
+  retryable: false,
+  hint: ERROR_TABLE[type].hint,
+});
+
+const SAID: Readonly<Record<string, string>> = {
+  wall_time: 'it took longer than it may',
+  cpu_time: 'it used more processor time than it may',
+  memory: 'it needed more memory than it may',
+  processes: 'it started more processes than it may',
+  disk: 'it wrote more than the workspace may hold',
+  output: 'it printed more than it may',
+};
+
+/** How a run went, as status, summary and error; the same for every tool that runs a command. */
+export const verdictOf = (end: CommandEnd, ctx: ToolContext): Pick<Outcome, 'status' | 'summary' | 'error'> => {
+  const limit = limitOf(end);
+  const time = `after ${Math.round(end.durationMs)} ms`;
+  if (end.ending === 'aborted') {
+    const { type, message } = stopReason(ctx.signal);
+    return {
+      status: 'error',
+      summary: `Ended ${time}: ${message}.`,
+      error: errorOf(type, `the program was ended: ${message}`),
+    };
+  }
+  if (limit !== null && (end.ending !== 'exited' || end.code !== 0)) {
+    const why = `${SAID[limit]} (${limit})`;
+    return { status: 'error', summary: `Ended ${time}: ${why}.`, error: errorOf('limit_reached', why) };
+  }
+  if (end.code === 0) return { status: 'ok', summary: `Exit code 0 ${time}.` };
+  const message = `the program ended with exit code ${end.code}`;
+  return { status: 'error', summary: `Exit code ${end.code} ${time}.`, error: errorOf('reported_failure', message) };
+};
+
+const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: CommandEnd): Outcome => {
+  const data = fitData((shares) => commandData(end, shares), ctx.limits.outputBytes - OVERHEAD_BYTES);
+  const truncation = truncationOf(end, data);
+  const { total } = end.after.changes;
+  const verdict = verdictOf(end, ctx);
+  return {
+    ...verdict,
+    summary: `${verdict.summary} ${total} ${total === 1 ? 'file' : 'files'} changed, ${end.survivors} survivors.`,
+    data: data as NonNullable<Outcome['data']>,
+    ...artifactsOf(end),
+    ...effectOfCommand(end),
+    ...(truncation.length === 0 ? {} : { truncation }),
+    trust: 'untrusted',
+    origin: workspace.origin,
+    ...(end.cpuMs === undefined ? {} : { usage: { durationMs: end.durationMs, cpuMs: end.cpuMs } }),
+  };
+};
+
+/** The effect had begun in name, and no program ever ran: an error without effect, not an unknown end. */
+export const neverRan = (workspace: OpenWorkspace, thrown: unknown): Outcome => {
+  const error = toFabricError(thrown, 'tool_failed');
+  return {
+    status: 'error',
+    summary: `${error.message} Nothing ran.`.slice(0, 4096),
+    error: error.toToolError(),
+    sideEffect: 'none',
+    trust: 'trusted',
+    origin: workspace.origin,
+  };
+};
+
+/** The answer to a call, beside the workspace too: whoever asks later what became of the run finds it there. */
+export const settleRun = async (
+  settings: CommandSettings,
+  workspace: OpenWorkspace,
+  work: () => Promise<{ id: string; outcome: Outcome }>,
+): Promise<Outcome> => {
+  try {
+    const { id, outcome } = await work();
+    // Without it a later question is answered less well, and that is all.
+    await settings.records.ended(id, outcome).catch(() => {});
+    return outcome;
+  } catch (thrown) {
+    if (thrown instanceof NeverBegan) return neverRan(workspace, thrown.cause);
+    throw thrown;
+  }
+};
+
+const run = (driver: Driver, ctx: ToolContext, args: Args): Promise<Outcome> => {
+  const settings = driver.commands;
+  const resolved = resolveProgram(settings.programs, args.argv);
+  return driver.inWorkspace(ctx.workspace, (workspace) =>
+    driver.underLock(workspace, ctx.signal, async (lock) => {
+      const cwd = await resolveWorkDirectory(workspace, args.cwd);
+      return settleRun(settings, workspace, async () => {
+        const { id, end } = await runCommand(settings, workspace, lock, ctx, {
+          resolved,
+          cwd,
+          timeMs: timeOf(ctx, args.timeout_ms),
+          atOutputCap: 'end',
+          shown: { headBytes: 6_144, tailBytes: 6_144 },
+          diffBytes: 12_288,
+        });
+        return { id, outcome: outcomeOf(workspace, ctx, end) };
+      });
+    }),
+  );
+};
+
+/** Without the lock, or without the workspace, nobody can tell yet. */
+export const notVisible = (thrown: unknown): ProbeAnswer => ({
+  answer: 'not_visible',
+  reason: toFabricError(thrown, 'tool_failed').type,
+});
+
+export const probe = (
+  driver: Driver,
+  ctx: ToolContext,
+  intent: Json | undefined,
+  repeatable: boolean,
+): Promise<ProbeAnswer> =>
+  driver
+    .inWorkspace(ctx.workspace, (workspace) =>
+      driver.underLock(workspace, ctx.signal, () =>
+        probeRun(driver.commands.records, workspace.root, intent, { repeatable }),
+      ),
+    )
+    .catch(notVisible);
+
+/** `process.run`: one program of the list, with its arguments checked, confined to the workspace. */
+export const processRunTool = (driver: Driver) =>
+  defineTool<Args>({
+    handler: 'process.run',
+    effect: 'workspace',
+    args: Args,
+    handle: (ctx, args) => run(driver, ctx, args),
+    probe: (ctx, _args, intent) => probe(driver, ctx, intent, false),
+  });
