@@ -51,12 +51,15 @@ const serveStore = async (
   let isStopping = false;
   const isReady = () => !isStopping;
   const context: HandlerContext = { archive, clock, patience, verifier, logger, isReady };
-  const server = await startHttpServer(listen, createHandler(context, false), createHandler(context, true)).catch(
-    async (thrown: unknown) => {
-      await archive.stop();
-      throw thrown;
-    },
-  );
+  const server = await startHttpServer(
+    listen,
+    createHandler(context, false),
+    createHandler(context, true),
+    patience.headersMs,
+  ).catch(async (thrown: unknown) => {
+    await archive.stop();
+    throw thrown;
+  });
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isStopping = true; // S1

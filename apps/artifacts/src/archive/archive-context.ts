@@ -17,6 +17,8 @@ export interface ArchiveContext {
   readonly logger: Logger;
   readonly locks: KeyedLock;
   readonly tenants: Map<string, TenantIndex>;
+  /** Work that no request waits for; stopping does. */
+  readonly pending: Set<Promise<unknown>>;
 }
 
 /** Empty for a tenant that stored nothing yet. */

@@ -30,7 +30,16 @@ export interface Archive {
 export const openArchive = async (options: ArchiveOptions): Promise<Archive> => {
   const { store, limits, clock, logger, sweepEveryMs } = options;
   const events = new ArtifactEvents(options.events, clock);
-  const ctx: ArchiveContext = { store, limits, clock, logger, events, locks: new KeyedLock(), tenants: new Map() };
+  const ctx: ArchiveContext = {
+    store,
+    limits,
+    clock,
+    logger,
+    events,
+    locks: new KeyedLock(),
+    tenants: new Map(),
+    pending: new Set(),
+  };
   await loadArchive(ctx).catch((thrown: unknown) => {
     throw toStoreError(thrown);
   });
@@ -40,9 +49,10 @@ export const openArchive = async (options: ArchiveOptions): Promise<Archive> => 
   return {
     ctx,
     logs,
-    stop: () => {
+    stop: async () => {
       stopped.abort();
-      return sweeping;
+      await sweeping;
+      await Promise.all(ctx.pending);
     },
   };
 };

@@ -53,7 +53,7 @@ export const putArtifact = async (
   const room = new Reservation(index, ctx.limits, { callId, epoch, maxBytes, workspace });
   let writer: BlobWriter | undefined;
   try {
-    if (body.announced !== undefined) room.check(body.announced);
+    if (body.announced !== undefined) room.announce(body.announced);
     writer = await ctx.store.beginBlob(index.tenant, signal);
     const written = await receive(body.chunks, writer, room);
     return await keep(ctx, index, newRecord(ctx, permit, head, written, workspace), writer);

@@ -63,8 +63,12 @@ const markRead = (ctx: ArchiveContext, { tenant }: Actor, id: string): boolean =
   const index = indexOf(ctx, tenant);
   if (index.marking.has(id) || index.get(id)?.wasRead !== false) return true;
   index.marking.add(id);
-  changeRecord(ctx, index, id, (present) => ({ ...present, wasRead: true }))
+  const marked = changeRecord(ctx, index, id, (present) => ({ ...present, wasRead: true }))
     .catch(() => ctx.logger.warn('read_not_marked', { tenant }))
-    .finally(() => index.marking.delete(id));
+    .finally(() => {
+      index.marking.delete(id);
+      ctx.pending.delete(marked);
+    });
+  ctx.pending.add(marked);
   return false;
 };

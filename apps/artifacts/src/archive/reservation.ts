@@ -18,7 +18,9 @@ export class Reservation {
   readonly #index: TenantIndex;
   readonly #limits: ArchiveLimits;
   readonly #spender: Spender;
+  /** Reserved, of which `#taken` have come. */
   #bytes = 0;
+  #taken = 0;
   #isOver = false;
 
   /** Throws `artifact_quota` when there is no room for one more artifact, `overloaded` with too many at one time. */
@@ -39,16 +41,18 @@ export class Reservation {
     this.#charge(0, 1);
   }
 
-  /** Throws `too_large` or `artifact_quota` when these bytes do not fit any more. */
-  take(bytes: number): void {
-    this.check(bytes);
-    this.#bytes += bytes;
-    this.#index.reserved.bytes += bytes;
-    this.#charge(bytes, 0);
+  /** Takes room for a whole body ahead, so that of many that come at one time some fit. Throws as `take` does. */
+  announce(bytes: number): void {
+    this.#reserve(bytes);
   }
 
-  /** Whether so many more bytes would fit; throws as `take` does. */
-  check(bytes: number): void {
+  /** Throws `too_large` or `artifact_quota` when these bytes do not fit any more. */
+  take(bytes: number): void {
+    this.#taken += bytes;
+    if (this.#taken > this.#bytes) this.#reserve(this.#taken - this.#bytes);
+  }
+
+  #reserve(bytes: number): void {
     const { artifactBytes, tenantBytes } = this.#limits;
     if (this.#bytes + bytes > artifactBytes) {
       throw new FabricError('too_large', `an artifact may have ${artifactBytes} bytes`, {
@@ -60,6 +64,9 @@ export class Reservation {
       throw quota(`the call may write ${maxBytes} bytes`);
     }
     if (this.#index.bytes + bytes > tenantBytes) throw quota('the store of the tenant is full');
+    this.#bytes += bytes;
+    this.#index.reserved.bytes += bytes;
+    this.#charge(bytes, 0);
   }
 
   /** Gives everything back: what was kept is counted by its record from now on. */

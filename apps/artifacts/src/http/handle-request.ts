@@ -64,7 +64,7 @@ const exchangeOf = (
   signal,
   body: (until) => {
     const begin = () => mustInvite && response.writeContinue();
-    return receiveBody(request, begin, until === undefined ? patience : patientUntil(until, clock), clock);
+    return receiveBody(request, begin, until === undefined ? patience : patientUntil(until, patience, clock), clock);
   },
 });
 

@@ -16,10 +16,9 @@ const HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 1_024;
 const OPTIONS: ServerOptions = {
   maxHeaderSize: HEADER_BYTES,
-  // Headers that trickle in end here; bodies have a watch of their own.
-  headersTimeout: 10_000,
+  // Bodies have a watch of their own.
   requestTimeout: 0,
-  connectionsCheckingInterval: 1_000,
+  connectionsCheckingInterval: 500,
   keepAliveTimeout: 65_000,
 };
 
@@ -28,9 +27,11 @@ export const startHttpServer = async (
   listen: ListenConfig,
   onRequest: RequestListener,
   onInvited: RequestListener,
+  headersMs: number,
 ): Promise<HttpServer> => {
   checkListen(listen);
   const server = await createFor(listen);
+  server.headersTimeout = headersMs;
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', onRequest);
   server.on('checkContinue', onInvited);

@@ -7,6 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 
 export interface Patience {
+  /** Milliseconds until the headers of a request are there. */
+  readonly headersMs: number;
   /** Milliseconds without a byte. */
   readonly idleMs: number;
   /** Bytes a second that a body makes on average, once the other side let us wait for `graceMs`. */
@@ -14,12 +16,12 @@ export interface Patience {
   readonly graceMs: number;
 }
 
-export const PATIENCE: Patience = { idleMs: 30_000, leastRate: 1_024, graceMs: 30_000 };
+export const PATIENCE: Patience = { headersMs: 10_000, idleMs: 30_000, leastRate: 1_024, graceMs: 30_000 };
 
 /** For a body that a program writes while it runs: it ends when its permit does. */
-export const patientUntil = (until: number, clock: Clock): Patience => {
+export const patientUntil = (until: number, patience: Patience, clock: Clock): Patience => {
   const graceMs = Math.max(0, until - clock.now());
-  return { idleMs: graceMs, graceMs, leastRate: Number.POSITIVE_INFINITY };
+  return { ...patience, idleMs: graceMs, graceMs, leastRate: Number.POSITIVE_INFINITY };
 };
 
 /** Calls `onSlow` once when the other side is too slow. */

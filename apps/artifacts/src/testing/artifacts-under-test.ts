@@ -60,7 +60,8 @@ export const listPermit = (actor: CallPermit['actor'] = ADA): Envelope =>
 export const idOf = (permit: CallPermit, name: string): string =>
   artifactIdFor(permit.actor.tenant, permit.callId, permit.epoch, name);
 
-export const nameHeader = (name: string): string => `UTF-8''${encodeURIComponent(name).replace(/['()*]/g, '_')}`;
+export const nameHeader = (name: string): string =>
+  `UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 
 export interface Answer {
   readonly status: number;
