@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { connectWorker } from '@toolfabric/bus-nats';
 import { armFaultPoints, createVerifier, PACES, parseFaults } from '@toolfabric/kernel';
-import { runService } from '@toolfabric/service-host';
+import { runService, startHealth } from '@toolfabric/service-host';
+import { startTelemetry } from '@toolfabric/telemetry';
+import { TELEMETRY_ENVIRONMENT, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { runWorker } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import { truthTools } from './tools.ts';
@@ -15,16 +17,22 @@ const env = z
     TOOLFABRIC_FAULTS: z.string().default(''),
     TOOLFABRIC_SLOTS: z.coerce.number().default(8),
     TOOLFABRIC_BACKGROUND_SLOTS: z.coerce.number().default(8),
+    TOOLFABRIC_HEALTH_PORT: z.coerce.number().optional(),
     TRUTH_FILE: z.string(),
+    ...TELEMETRY_ENVIRONMENT,
   })
   .parse(process.env);
 
 await runService('worker-truth', async (log) => {
   const nkeySeed = readFileSync(env.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim();
   const bus = await connectWorker({ servers: env.TOOLFABRIC_NATS_URL, nkeySeed, name: 'worker-truth' }, 'truth');
+  const { events, isConnected } = bus;
+  const settings = telemetrySettings(env);
+  const telemetry = startTelemetry({ service: 'worker-truth', role: 'worker', settings, events, isConnected });
   const worker = await runWorker({
     kind: 'truth',
-    ports: bus,
+    ports: { ...bus, events: telemetry.events },
+    telemetry,
     tools: truthTools(env.TRUTH_FILE),
     verifier: createVerifier(JSON.parse(readFileSync(env.TOOLFABRIC_PUBLIC_KEYS_FILE, 'utf8'))),
     pace: PACES[env.TOOLFABRIC_PACE],
@@ -34,12 +42,18 @@ await runService('worker-truth', async (log) => {
     faults: armFaultPoints(parseFaults(env.TOOLFABRIC_FAULTS), true),
     log,
   });
+  const port = env.TOOLFABRIC_HEALTH_PORT;
+  const health =
+    port === undefined ? undefined : await startHealth(port, () => true, { metrics: telemetry.metricsText });
+  if (health?.address !== undefined) log.info('health', { address: health.address });
   return {
     name: 'worker-truth',
     failed: worker.failed,
     async stop() {
       await worker.stop();
+      await telemetry.shutdown();
       await bus.close();
+      await health?.stop();
     },
   };
 });
