@@ -19,6 +19,7 @@ const APPS = {
   router: join(ROOT, 'apps/router'),
   gateway: join(ROOT, 'apps/gateway'),
   cli: join(ROOT, 'apps/worker-cli'),
+  artifacts: join(ROOT, 'apps/artifacts'),
   truth: join(ROOT, 'test/peers/truth'),
   'trace-writer': join(ROOT, 'apps/trace-writer'),
 } as const;
@@ -43,12 +44,22 @@ export class Cluster {
   readonly #healthy = new Map<AppName, SpawnedService>();
   /** The same for every gateway, so that clients find the next one. */
   readonly #gatewayPort: number;
+  /** Likewise for the artifact store. */
+  readonly #artifactsPort: number;
+  /** Services that start from now on are told of the store. */
+  #hasArtifacts = false;
   readonly #clients: FabricClient[] = [];
   readonly #tokens: { id: string; sha256: string; tenant: string; user: string; agent: string; rights: string[] }[] =
     [];
 
-  private constructor(nats: TestNats, directory: string, pace: PaceName, gatewayPort: number) {
-    this.#gatewayPort = gatewayPort;
+  private constructor(
+    nats: TestNats,
+    directory: string,
+    pace: PaceName,
+    ports: { gateway: number; artifacts: number },
+  ) {
+    this.#gatewayPort = ports.gateway;
+    this.#artifactsPort = ports.artifacts;
     this.nats = nats;
     this.directory = directory;
     this.pace = pace;
@@ -59,7 +70,8 @@ export class Cluster {
     const sizes = options.sizes === undefined ? {} : { sizes: options.sizes };
     const nats = await startNats({ kinds: ['cli', 'truth'], pace: PACES[pace], ...sizes });
     const directory = mkdtempSync(join(tmpdir(), 'toolfabric-cluster-'));
-    const cluster = new Cluster(nats, directory, pace, await freePort());
+    const ports = { gateway: await freePort(), artifacts: await freePort() };
+    const cluster = new Cluster(nats, directory, pace, ports);
     cluster.#writeFiles();
     cluster.ledger = await nats.connectAsRouter('test-observer');
     return cluster;
@@ -69,12 +81,21 @@ export class Cluster {
   static async startWith(apps: readonly AppName[], options: ClusterOptions = {}): Promise<Cluster> {
     const cluster = await Cluster.start(options);
     await cluster.publishTruth();
+    cluster.#hasArtifacts = apps.includes('artifacts');
     await Promise.all(apps.map((app) => cluster.ensure(app)));
     return cluster;
   }
 
   get truthFile(): string {
     return join(this.directory, 'truth.log');
+  }
+
+  get artifactsUrl(): string {
+    return `http://127.0.0.1:${this.#artifactsPort}`;
+  }
+
+  get artifactsDir(): string {
+    return join(this.directory, 'artifacts');
   }
 
   get workspaceRoot(): string {
@@ -126,6 +147,7 @@ export class Cluster {
 
   /** Starts a service; `faults` are armed fault points such as `worker.started:kill`. */
   spawn(app: AppName, faults = '', env: Record<string, string> = {}): SpawnedService {
+    if (app === 'artifacts') this.#hasArtifacts = true;
     const user = app === 'cli' || app === 'truth' ? `worker-${app}` : app;
     const service = spawnService(APPS[app], {
       TOOLFABRIC_NATS_URL: this.nats.url,
@@ -139,6 +161,9 @@ export class Cluster {
       TOOLFABRIC_KINDS: 'cli,truth',
       TOOLFABRIC_TOKENS_FILE: join(this.directory, 'tokens.json'),
       TOOLFABRIC_GATEWAY_PORT: String(this.#gatewayPort),
+      ...(this.#hasArtifacts ? { TOOLFABRIC_ARTIFACTS_URL: this.artifactsUrl } : {}),
+      TOOLFABRIC_ARTIFACTS_PORT: String(this.#artifactsPort),
+      TOOLFABRIC_ARTIFACTS_DIR: this.artifactsDir,
       TOOLFABRIC_STATE_DIR: join(this.directory, 'state'),
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
