@@ -6,6 +6,7 @@ import {
   type LifeSign,
   type OpenEntry,
   type OperationRecord,
+  type PinLease,
   type RegistryRecord,
   ResultMessage,
   type ShardLease,
@@ -64,6 +65,7 @@ export class SimCluster {
   readonly claims: SimBucket<Claim>;
   readonly lives = new SimBucket<LifeSign>();
   readonly leases = new SimBucket<ShardLease>();
+  readonly pins = new SimBucket<PinLease>();
   readonly tasks = new SimBucket<TaskRecord>();
   readonly registry = new SimBucket<RegistryRecord>();
   readonly work: SimStream;
@@ -166,9 +168,11 @@ export class SimCluster {
       leases: this.leases.through(process),
       claims: () => this.claims.through(process),
       lives: () => this.lives.through(process),
+      pins: () => this.pins.through(process),
       work: {
         publish: (_kind, subject, id, data) => process.request(() => this.#publishWork(subject, data, id)),
         has: (_kind, sequence) => process.request(() => this.work.has(sequence)),
+        remove: (_kind, sequence, subject) => process.request(() => this.work.remove(sequence, subject)),
       },
       results: this.#results(process),
       events: this.#events(process),
@@ -185,10 +189,12 @@ export class SimCluster {
     return {
       claims: this.claims.through(process),
       lives: this.lives.through(process),
+      pins: this.pins.through(process),
       results: this.#results(process),
       events: this.#events(process),
       source: {
-        run: (slots, onDelivery, signal) => this.#consume(process, this.work, slots, onDelivery, signal, true),
+        run: (slots, onDelivery, signal, pin) =>
+          this.#consume(process, this.work, slots, onDelivery, signal, true, pin),
       },
       deadLetter: (_tenant, letter) => process.request(() => void this.dead.add(letter.sequence)),
       progress: () => {},
@@ -211,12 +217,14 @@ export class SimCluster {
     onDelivery: (delivery: Delivery) => Promise<void>,
     signal: AbortSignal,
     isWork: boolean,
+    pin?: string,
   ): Promise<void> {
     let busy = 0;
     return new Promise((resolve) => {
       const consumer: SimConsumer = {
         process,
         free: () => busy < slots && !signal.aborted,
+        wants: (subject) => !subject.includes('.pin.') || subject.split('.')[3] === pin,
         take: (message) => {
           if (busy >= slots || signal.aborted) return stream.delay(message.sequence, 0);
           busy += 1;

@@ -52,6 +52,8 @@ interface StreamMessage {
 export interface SimConsumer {
   readonly process: SimProcess;
   free(): boolean;
+  /** A message to a pin slot goes to whoever takes that slot's work. */
+  wants(subject: string): boolean;
   take(message: { subject: string; data: Uint8Array; sequence: number; deliveryCount: number }): void;
 }
 
@@ -90,6 +92,10 @@ export class SimStream {
     return this.messages.has(sequence);
   }
 
+  remove(sequence: number, subject: string): boolean {
+    return this.messages.get(sequence)?.subject === subject && this.messages.delete(sequence);
+  }
+
   acknowledge(sequence: number): void {
     this.messages.delete(sequence);
   }
@@ -110,7 +116,9 @@ export class SimStream {
     if (!message) return;
     const now = this.#scheduler.now;
     if (message.readyAt > now) return this.#offer(sequence, message.readyAt - now);
-    const free = [...this.consumers].filter((consumer) => consumer.process.alive && consumer.free());
+    const free = [...this.consumers].filter(
+      (consumer) => consumer.process.alive && consumer.free() && consumer.wants(message.subject),
+    );
     if (free.length === 0) return this.#offer(sequence, 300);
     const { random } = this.#scheduler;
     const times = random.chance(0.05) ? 2 : 1;

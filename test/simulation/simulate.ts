@@ -9,6 +9,7 @@ import type { RouterContext } from '../../apps/router/src/router-context.ts';
 import { settleDelivery } from '../../apps/router/src/settle-call.ts';
 import { startCall } from '../../apps/router/src/start-call.ts';
 import { sweepShard } from '../../apps/router/src/sweep-open.ts';
+import { TaskHomes } from '../../apps/router/src/task-home.ts';
 import { LifeWatch } from '../../apps/router/src/watch-lives.ts';
 import { Violations } from './invariants.ts';
 import { type Random, Scheduler } from './scheduler.ts';
@@ -27,10 +28,10 @@ const REST_MS = 400_000;
 const NOW = 1_796_000_000_000;
 const WEEK = Math.floor(NOW / 604_800_000);
 
-const HANDLERS = [
 /** Fewer than workers, so that one of them has none. */
 const PIN_SLOTS = 2;
 
+const HANDLERS = [
   { handler: 'sim.read', effect: 'none', claim: 'none' },
   { handler: 'sim.claimed_read', effect: 'none', claim: 'required' },
   { handler: 'sim.blind', effect: 'outside', claim: 'required' },
@@ -147,12 +148,13 @@ class Simulation {
       signer: simSigner,
       faults: this.#faults(process, () => this.spawnRouter(slot)),
       recent: new RecentCalls(100),
-      notify: () => {},
       recordPayloads: () => {},
+      notify: () => {},
       isDead: async (_kind, incarnation) =>
         (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
       contractOf: async () => SIM_CONTRACT,
       storesApart: () => false,
+      homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
     };
     this.routers[slot] = { process, ctx };
     const never = new AbortController().signal;
@@ -185,6 +187,7 @@ class Simulation {
       verifier: simVerifier,
       pace: SIM_PACE,
       slots: 2,
+      pinSlots: PIN_SLOTS,
       backgroundSlots: 1 + (slot % 2),
       redactionSecret: SECRET,
       isolation: ['process'],
@@ -226,6 +229,8 @@ class Simulation {
       argsHash,
       decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },
       ...(operation === undefined ? {} : { operation }),
+      // Sometimes to a slot that nobody ever takes.
+      ...(random.chance(0.4) ? { pin: `p${random.int(PIN_SLOTS + 1)}` } : {}),
       ...(background ? { background } : {}),
       ...(needsApproval ? { approvalId: `a${index}` } : {}),
       ...(fence === undefined ? {} : { reconcile: { fence, windowMs: Math.round(random.between(3_000, 60_000)) } }),

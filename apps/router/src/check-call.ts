@@ -137,6 +137,7 @@ export const checkCall = async (
   const { governance } = contract;
   const route = await routeCall(services, contract, request.priority);
   const operation = operationOf(request, tool, args);
+  const pin = ctx.homes.pinOf(task, route.kind);
   const argsHash = sha256Hex(canonical);
   const record: CallRecord = {
     callId,
@@ -147,12 +148,13 @@ export const checkCall = async (
     kind: route.kind,
     priority: route.priority,
     effect: effectOf(governance.risk),
-    claim: governance.claimless ? 'none' : 'required',
     risk: governance.risk,
+    claim: governance.claimless ? 'none' : 'required',
     rerunnable: governance.idempotent,
     args,
     argsHash,
     ...(task.workspace === undefined ? {} : { workspace: task.workspace }),
+    ...(pin === undefined ? {} : { pin }),
     decision,
     ...(operation === undefined ? {} : { operation }),
     ...(answer.verdict === 'needs_approval' ? { approvalId: sha256Hex(`approval\n${callId}`).slice(0, 32) } : {}),

@@ -1,7 +1,8 @@
+import type { OpenEntry } from '@toolfabric/contract';
 import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
-import { changeCall, readCall } from './change-call.ts';
 import { callEvent } from './call-events.ts';
+import { changeCall, readCall } from './change-call.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { consumeApproval } from './consume-approval.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
@@ -9,24 +10,22 @@ import { releaseOperation, takeOperation } from './take-operation.ts';
 import { workMessage } from './work-message.ts';
 
 /** Publishes the present epoch (protocol 3 (5)); the message id makes a repetition harmless. */
-export const publishWork = async (
-  ctx: RouterContext,
-  stored: StoredCall,
-): Promise<{ epoch: number; sequence: number } | undefined> => {
+export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promise<OpenEntry['sent']> => {
   const call = stored.value;
   const { subject, data } = workMessage(ctx, call, await ctx.contractOf(call.tool));
   try {
-    const { sequence } = await ctx.ports.work.publish(call.kind, subject, workMessageId(call.callId, call.epoch), data);
-    const sent = { epoch: call.epoch, sequence };
+    const { callId, epoch, pin } = call;
+    const { sequence } = await ctx.ports.work.publish(call.kind, subject, workMessageId(callId, epoch, pin), data);
+    const sent = { epoch, sequence, ...(pin === undefined ? {} : { pin }) };
     const recent = ctx.recent.get(call.callId);
     if (recent) ctx.recent.set(call.callId, { ...recent, sent });
     ctx.faults.at('router.after-publish');
     return sent;
   } catch (thrown) {
     // A full queue, or an answer that was lost: the call stays queued, and the sweep publishes again.
+    if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
     const reason = thrown.name === 'QueueFull' ? 'queue_full' : 'unavailable';
     ctx.telemetry.metrics.count('toolfabric_work_not_published_total', { kind: call.kind, reason });
-    if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
     ctx.log.warn('work.not_published', { callId: call.callId, reason: thrown.name });
     return undefined;
   }

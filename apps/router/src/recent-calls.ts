@@ -1,11 +1,11 @@
-import type { CallRecord } from '@toolfabric/contract';
+import type { CallRecord, OpenEntry } from '@toolfabric/contract';
 import type { Versioned } from '@toolfabric/ports';
 
 export interface Recent {
   readonly call: Versioned<CallRecord>;
   readonly openRevision: number;
   /** The work message that this router published, as yet unknown to the OPEN entry. */
-  readonly sent?: { readonly epoch: number; readonly sequence: number };
+  readonly sent?: NonNullable<OpenEntry['sent']>;
 }
 
 /**

@@ -1,5 +1,13 @@
 import { type CallRecord, MAX_EPOCH, type OpenEntry, Outcome, type ResultMessage } from '@toolfabric/contract';
-import { createRecord, errorOutcome, moveClaim, openKey, probeCallId, workMessageId } from '@toolfabric/ledger';
+import {
+  createRecord,
+  errorOutcome,
+  isFinal,
+  moveClaim,
+  openKey,
+  probeCallId,
+  workMessageId,
+} from '@toolfabric/ledger';
 import { type Delivery, QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { z } from 'zod';
 import { callEvent } from './call-events.ts';
@@ -110,6 +118,9 @@ export const settleProbe = async (
   const current = call?.value.state === 'unknown' && call.value.probe?.asked === probe.n;
   // Only the kind that was asked may answer.
   const isAsked = call !== undefined && delivery.subject.split('.')[1] === call.value.kind;
+  // Its first delivery may have ended the call, and then not closed it: an unknown call that was left has no sweep.
+  if (call && isAsked && isFinal(call.value.state) && delivery.deliveryCount > 1)
+    return closeCall(ctx, call, () => delivery.ack());
   if (!call || !report.success || !current || !isAsked) return delivery.ack();
   const after = await settleReport(ctx, call, report.data);
   if (after.value.state === 'unknown' || after.value.state === 'queued') return delivery.ack();

@@ -49,6 +49,7 @@ beforeEach(async () => {
     tasks,
     work: {
       has: (kind, sequence) => bus.work.has(kind, sequence),
+      remove: (kind, sequence, subject) => bus.work.remove(kind, sequence, subject),
       publish: (kind, subject, id, body) => {
         published.push(id);
         return bus.work.publish(kind, subject, id, body);

@@ -2,6 +2,7 @@ import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
 import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { RecentCalls } from './recent-calls.ts';
+import type { TaskHomes } from './task-home.ts';
 
 /** What every procedure of the router is given. Compiled once; nothing in it is optional. */
 export interface RouterContext {
@@ -13,10 +14,10 @@ export interface RouterContext {
   readonly pace: Pace;
   readonly faults: Faults;
   readonly log: Logger;
-  /** What this router stored last of calls in flight: saves reads, decides nothing. */
   readonly telemetry: Telemetry;
   /** Redacted arguments and result of a call that ended, for the trace; nothing without a redaction key. Never waits. */
   readonly recordPayloads: (call: CallRecord) => void;
+  /** What this router stored last of calls in flight: saves reads, decides nothing. */
   readonly recent: RecentCalls;
   /** Tells whoever waits; lossy. */
   readonly notify: (call: CallRecord) => void;
@@ -26,6 +27,8 @@ export interface RouterContext {
   readonly contractOf: (tool: ToolRef) => Promise<ToolContract>;
   /** Whether a worker of the kind keeps workspaces on storage of its own, so that others need their snapshots. */
   readonly storesApart: (kind: string) => boolean;
+  /** Where the workspaces of tasks lie at the moment. */
+  readonly homes: TaskHomes;
 }
 
 /** A call as it was read or written, with the revision that the next write needs. */

@@ -77,6 +77,7 @@ const settleResult = async (ctx: RouterContext, delivery: Delivery, result: Resu
   }
   const after = await settle(ctx, call, result);
   if (after === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
+  if (result.by !== 'router') await ctx.homes.follow(after.value, result.by);
   // Late evidence of a call that still goes on is noted: there is nothing to close, and nothing to wait for.
   if (!isAnswered(after.value.state)) return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());
@@ -111,8 +112,8 @@ export const settleDelivery = async (ctx: RouterContext, delivery: Delivery): Pr
     const probe = parseProbeCallId(result.callId);
     await (probe ? settleProbe(ctx, delivery, result, probe) : settleResult(ctx, delivery, result));
   } catch (thrown) {
-    ctx.log.error('settle.failed', {
     ctx.telemetry.metrics.count('toolfabric_settle_failures_total', {});
+    ctx.log.error('settle.failed', {
       subject: delivery.subject,
       cause: thrown instanceof Error ? thrown.name : 'thrown',
     });

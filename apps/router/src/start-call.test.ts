@@ -55,6 +55,7 @@ const openRouter = async () => {
     ...bus,
     work: {
       has: (kind, sequence) => bus.work.has(kind, sequence),
+      remove: (kind, sequence, subject) => bus.work.remove(kind, sequence, subject),
       publish: (kind, subject, id, body) => {
         published.push(id);
         return bus.work.publish(kind, subject, id, body);

@@ -16,6 +16,7 @@ import { settleDelivery } from './settle-call.ts';
 import { showGauges } from './show-gauges.ts';
 import { sweepShard } from './sweep-open.ts';
 import { TaskCache } from './task-cache.ts';
+import { TaskHomes } from './task-home.ts';
 import { viewCall } from './view-call.ts';
 import { LifeWatch } from './watch-lives.ts';
 
@@ -58,11 +59,12 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     signer: createSigner(config.signing.kid, config.signing.privateKey),
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
-    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     recordPayloads: () => {},
+    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf: (tool) => registry.contractOf(tool),
     storesApart: (kind) => lives.get(kind)?.recent.some(({ storage }) => storage === 'own') ?? false,
+    homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
   };
   return {
     ctx,
@@ -93,16 +95,16 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   const { pace } = config;
   const stop = new AbortController();
   const shards = new ShardHolder(ctx);
-  try {
-    await registry.seed(loadBuiltinContracts());
   const seen = { open: 0, serving: 0, shards: () => shards.held.length };
   showGauges(services, seen);
+  try {
+    await registry.seed(loadBuiltinContracts());
     await registry.refresh();
     await Promise.all([...lives.values()].map((watch) => watch.look()));
   } catch (thrown) {
+    await telemetry.shutdown();
     await bus.close();
     throw thrown;
-    await telemetry.shutdown();
   }
   const feeds = config.kinds.map((kind) =>
     bus.resultFeed(kind).run(SETTLING_AT_ONCE, (delivery) => settleDelivery(ctx, delivery), stop.signal),
@@ -140,9 +142,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       ? undefined
       : await startHealth(config.healthPort, () => true, {
           isReady: () => bus.isConnected(),
+          metrics: telemetry.metricsText,
           ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
         });
-          metrics: telemetry.metricsText,
   const idle = async () => {
     const until = performance.now() + pace.drainMs;
     while (seen.serving > 0 && performance.now() < until) await systemClock.sleep(10);
@@ -154,9 +156,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     stop.abort();
     await Promise.all([...feeds, ...loops]);
     await shards.giveUp();
+    await telemetry.shutdown();
     await bus.close();
     await health?.stop();
-    await telemetry.shutdown();
   };
   return {
     name: 'router',

@@ -28,7 +28,9 @@ import { dispatchCall, publishWork } from './dispatch.ts';
 import { askProbe, requeue } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { settleStored } from './settle-call.ts';
+import { isPinLost } from './task-home.ts';
 import { isWithdrawn } from './withdrawn.ts';
+import { subjectOf } from './work-message.ts';
 
 type Opened = Versioned<OpenEntry>;
 
@@ -75,7 +77,8 @@ const publish = async (
   const isFirst = claim === undefined && entry.value.sent === undefined;
   if (isFirst && (await isWithdrawn(ctx, call.value))) return void (await stopCall(ctx, call, 'cancelled'));
   const known = ctx.recent.get(call.value.callId)?.sent;
-  const sent = known?.epoch === call.value.epoch ? known : await publishWork(ctx, call);
+  const isKnown = known?.epoch === call.value.epoch && known.pin === call.value.pin;
+  const sent = isKnown ? known : await publishWork(ctx, call);
   if (!sent) return;
   await changeRecord(
     ctx.ports.open,
@@ -86,6 +89,21 @@ const publish = async (
     const recent = ctx.recent.get(call.value.callId);
     if (change.done && recent) ctx.recent.set(call.value.callId, { ...recent, openRevision: change.revision });
   });
+};
+
+/**
+ * The slot's holder is gone. Taken away first, so that nothing stays where nobody may ever look; then the same epoch
+ * goes to anybody. Who had the message already and comes back finds the claim of the other, or takes it first: an
+ * epoch is taken once (protocol 5).
+ */
+const unpin = async (ctx: RouterContext, entry: Opened, call: StoredCall, claim: Claim | undefined): Promise<void> => {
+  const { pin, kind } = call.value;
+  const { sent } = entry.value;
+  if (pin === undefined || sent === undefined) return;
+  await ctx.ports.work.remove(kind, sent.sequence, subjectOf(call.value));
+  ctx.faults.at('router.after-unpin');
+  const free = await changeCall(ctx, call, { type: 'unpin', pin });
+  if (free.done) await publish(ctx, entry, free, claim);
 };
 
 const checkApproval = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
@@ -174,6 +192,8 @@ const carryOut = async (
       return checkOperation(ctx, call);
     case 'publish':
       return publish(ctx, entry, call, claim);
+    case 'unpin':
+      return unpin(ctx, entry, call, claim);
     case 'settle':
       return void (await settleStored(ctx, call));
     case 'expire':
@@ -192,8 +212,6 @@ const carryOut = async (
 };
 
 const unreadable = (thrown: unknown): 'unreadable' => {
-    case 'unpin':
-      return unpin(ctx, entry, call, claim);
   if (thrown instanceof FabricError) return 'unreadable';
   throw thrown;
 };
@@ -226,6 +244,7 @@ const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
     claim,
     holderDead,
     workGone,
+    pinLost: queued && call !== undefined && (await isPinLost(ctx, call.value)),
     now: ctx.clock.now(),
     graceMs: ctx.pace.openGraceMs,
   });
@@ -244,7 +263,7 @@ export const sweepShard = async (ctx: RouterContext, shard: number): Promise<num
       ctx.log.warn('sweep.failed', { key, cause: thrown instanceof Error ? thrown.name : 'thrown' });
     }
   }
+  return keys.length;
 };
 
 export const ALL_SHARDS: readonly number[] = Array.from({ length: OPEN_SHARDS }, (_, shard) => shard);
-  return keys.length;

@@ -1,6 +1,6 @@
 import type { LifeSign } from '@toolfabric/contract';
 import { type Clock, FabricError, type Logger, type Pace, type Telemetry } from '@toolfabric/kernel';
-import { changeRecord, lifeKey, lifePrefix } from '@toolfabric/ledger';
+import { changeRecord, isPinKey, lifeKey, lifePrefix } from '@toolfabric/ledger';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 
 /** How long a pool without a living worker is still routed to, in milliseconds. */
@@ -57,12 +57,17 @@ export class LifeWatch {
     return this.#alive.length;
   }
 
+  /** The sign of a worker that was alive at the last look. */
+  living(incarnation: string): LifeSign | undefined {
+    return this.#alive.find((life) => life.incarnation === incarnation);
+  }
+
   /** One look at every life sign. When it fails, standing still proves nothing any more: observation begins anew. */
   async look(): Promise<void> {
     const lives = this.#deps.ports.lives(this.#kind);
     try {
       const keys = await lives.keys(lifePrefix(this.#kind));
-      const signs = await this.#readAll(keys);
+      const signs = await this.#readAll(keys.filter((key) => !isPinKey(key)));
       const present = signs.filter((life) => life.value.state === 'alive');
       const stale = present.filter((life) => this.#isStale(life));
       await Promise.all(stale.map((life) => this.#declareDead(life)));

@@ -1,5 +1,5 @@
 import { type CallRecord, CLOCK_LEEWAY_MS, type ToolContract, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
-import { probeCallId, workSubject } from '@toolfabric/ledger';
+import { pinnedWorkSubject, probeCallId, workSubject } from '@toolfabric/ledger';
 import { callPermit } from './call-permit.ts';
 import type { RouterContext } from './router-context.ts';
 
@@ -25,6 +25,10 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
 });
 
+/** Where the message of the present epoch goes: to the home of its workspace, or to anybody of its kind. */
+export const subjectOf = ({ kind, pin, priority, actor }: CallRecord): string =>
+  pin === undefined ? workSubject(kind, priority, actor.tenant) : pinnedWorkSubject(kind, pin, actor.tenant);
+
 /** The signed message of the call's present epoch. */
 export const workMessage = (
   ctx: RouterContext,
@@ -34,7 +38,7 @@ export const workMessage = (
   sign(ctx, {
     ...common(call, contract),
     ...callPermit(ctx, call, contract, call),
-    subject: workSubject(call.kind, call.priority, call.actor.tenant),
+    subject: subjectOf(call),
     callId: call.callId,
     epoch: call.epoch,
     mode: 'run',

@@ -1,4 +1,4 @@
-import { Claim, type DeadLetter, LifeSign, type ProgressNotice } from '@toolfabric/contract';
+import { Claim, type DeadLetter, LifeSign, PinLease, type ProgressNotice } from '@toolfabric/contract';
 import { QueueFull, StoreUnavailable, type WorkerPorts } from '@toolfabric/ports';
 import { storeMessage, textOf } from './answers.ts';
 import { claimFamily } from './bucket-families.ts';
@@ -41,6 +41,7 @@ export const connectWorker = async (config: BusConfig, kind: string): Promise<Wo
   const ports: WorkerPorts = {
     claims: new RecordStore(link, IMPORTED_API, claimFamily(kind), Claim),
     lives: new RecordStore(link, IMPORTED_API, oneBucket(lifeBucket(kind)), LifeSign),
+    pins: new RecordStore(link, IMPORTED_API, oneBucket(lifeBucket(kind)), PinLease),
     results: createResults(link, IMPORTED_API),
     source: createWorkSource(link, IMPORTED_API, user, kind),
     events: createEventLog(link),

@@ -1,5 +1,6 @@
 import { RING_SLOTS } from '@toolfabric/contract';
 import {
+  ANY_CONSUMER,
   ackSubject,
   BUCKETS,
   bucketPrefix,
@@ -22,7 +23,6 @@ import {
   streamInfoSubject,
   TRACE_CONSUMER,
   TRACE_RPC_PREFIX,
-  WORK_CONSUMERS,
   workerUser,
   workStream,
 } from './subjects.ts';
@@ -80,9 +80,10 @@ const workerAccount = (kind: string): AccountRights => {
   const buckets = slots.map((slot) => claimBucket(kind, slot));
   const readable = [...buckets, lifeBucket(kind)].map(bucketStream).concat(resultStream(kind));
   const services = [
-    ...WORK_CONSUMERS.map((consumer) => api((prefix) => nextSubject(prefix, stream, consumer))),
+    // Its high, its low and its pinned work: a pool is one trust domain, so that its workers may pull each other's pins.
+    api((prefix) => nextSubject(prefix, stream, ANY_CONSUMER)),
     ...readable.map((name) => api((prefix) => messageGetSubject(prefix, name))),
-    ...WORK_CONSUMERS.map((consumer) => plain(ackSubject(stream, consumer))),
+    plain(ackSubject(stream, ANY_CONSUMER)),
     ...slots.map((slot) => plain(`${bucketPrefix(claimBucket(kind, slot))}claim.${kind}.${slot}.*.*`)),
     plain(`${bucketPrefix(lifeBucket(kind))}live.${kind}.*`),
     plain(`result.${kind}.*.*.*`),
@@ -179,6 +180,8 @@ const router = (kinds: readonly string[]): UserRights => {
       ...[...REMOVABLE, ...lives].map((bucket) => messageDeleteSubject(CORE_API, bucketStream(bucket))),
       ...kinds.flatMap((kind) => [
         `work.${kind}.>`,
+        // A message that was sent to the pin slot of a worker that died, so that nobody else would get it.
+        messageDeleteSubject(CORE_API, workStream(kind)),
         `result.${kind}.*.*.*`,
         everyControlSubject(kind),
         nextSubject(CORE_API, resultStream(kind), RESULT_CONSUMER),

@@ -65,6 +65,7 @@ describe('provisioner', () => {
     expect(plan.map(({ target }) => target).sort()).toEqual(
       [
         ...['RESULTS_CLI/router', 'RESULTS_WEB/router', 'WORK_CLI/hi', 'WORK_CLI/lo', 'WORK_WEB/hi', 'WORK_WEB/lo'],
+        ...['CLI', 'WEB'].flatMap((kind) => [0, 1, 2, 3, 4, 5, 6, 7].map((slot) => `WORK_${kind}/pin-p${slot}`)),
         ...eventStreams(['cli', 'web']).map((stream) => `${stream}/trace`),
       ].sort(),
     );

@@ -4,6 +4,8 @@ export interface Sizes {
   readonly work: number;
   /** Messages that wait or run on one work subject, so of one tenant and priority. */
   readonly workMessagesPerSubject: number;
+  /** Pin slots of one kind: as many of its workers can be homes of workspaces at once. */
+  readonly pinSlots: number;
   readonly results: number;
   readonly events: number;
   readonly dead: number;
@@ -29,6 +31,7 @@ export const SIZES = {
   laptop: {
     work: 256 * MIB,
     workMessagesPerSubject: 2000,
+    pinSlots: 8,
     results: 512 * MIB,
     events: 512 * MIB,
     dead: 64 * MIB,
@@ -46,6 +49,7 @@ export const SIZES = {
   cluster: {
     work: 4 * GIB,
     workMessagesPerSubject: 10_000,
+    pinSlots: 64,
     results: 16 * GIB,
     events: 32 * GIB,
     dead: GIB,

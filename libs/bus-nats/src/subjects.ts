@@ -54,8 +54,10 @@ export const BUCKETS = {
 export const bucketStream = (bucket: string): string => `KV_${bucket}`;
 export const bucketPrefix = (bucket: string): string => `$KV.${bucket}.`;
 
-/** Durable consumers: two a work stream, one a result stream, one an event stream. */
+/** Durable consumers: two a work stream and one for each of its pin slots, one a result stream, one an event stream. */
 export const WORK_CONSUMERS: readonly [Priority, Priority] = ['hi', 'lo'];
+export const pinSlotName = (index: number): string => `p${index}`;
+export const pinConsumer = (slot: string): string => `pin-${checkedToken(slot)}`;
 export const RESULT_CONSUMER = 'router';
 export const TRACE_CONSUMER = 'trace';
 
@@ -94,6 +96,8 @@ export const messageDeleteSubject = (prefix: string, stream: string): string => 
 export const consumerInfoSubject = (prefix: string, stream: string, consumer: string): string =>
   `${prefix}.CONSUMER.INFO.${stream}.${consumer}`;
 export const streamInfoSubject = (prefix: string, stream: string): string => `${prefix}.STREAM.INFO.${stream}`;
+/** Every consumer of a stream, in the place of a consumer's name. */
+export const ANY_CONSUMER = '*';
 export const ackSubject = (stream: string, consumer: string): string => `$JS.ACK.${stream}.${consumer}.>`;
 
 export const workerUser = (kind: string): string => `worker-${checkedToken(kind)}`;

@@ -12,6 +12,8 @@ import {
   eventStream,
   ledgerBucket,
   lifeBucket,
+  pinConsumer,
+  pinSlotName,
   RESULT_CONSUMER,
   resultStream,
   TRACE_CONSUMER,
@@ -21,7 +23,7 @@ import {
 } from './subjects.ts';
 
 /** Raised with every change of a name, subject or policy below; a server that shows a later one is left alone. */
-export const TOPOLOGY_VERSION = 2;
+export const TOPOLOGY_VERSION = 3;
 /** Bytes of one stored message. A call record holds arguments and a result, so it is larger than a message in flight. */
 export const MAX_STORED_BYTES = 160 * 1024;
 
@@ -84,10 +86,16 @@ const work = (kind: string, pace: Pace, sizes: Sizes): StreamSpec => ({
     discard_new_per_subject: true,
     max_msgs_per_subject: sizes.workMessagesPerSubject,
   },
-  consumers: WORK_CONSUMERS.map((priority) => ({
-    ...consumer(priority, pace.ackWaitMs),
-    filter_subject: `work.${kind}.${priority}.*`,
-  })),
+  consumers: [
+    ...WORK_CONSUMERS.map((priority) => ({
+      ...consumer(priority, pace.ackWaitMs),
+      filter_subject: `work.${kind}.${priority}.*`,
+    })),
+    ...Array.from({ length: sizes.pinSlots }, (_, index) => pinSlotName(index)).map((slot) => ({
+      ...consumer(pinConsumer(slot), pace.ackWaitMs),
+      filter_subject: `work.${kind}.pin.${slot}.*`,
+    })),
+  ],
 });
 
 /**

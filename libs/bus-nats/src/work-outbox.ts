@@ -1,7 +1,7 @@
 import { RevisionConflict, StoreUnavailable, type WorkOutbox } from '@toolfabric/ports';
-import { findMessage, storeMessage } from './answers.ts';
+import { deleteMessage, findMessage, storeMessage } from './answers.ts';
 import type { BusLink } from './link.ts';
-import { CORE_API, messageGetSubject, workStream } from './subjects.ts';
+import { CORE_API, messageDeleteSubject, messageGetSubject, workStream } from './subjects.ts';
 
 export const createWorkOutbox = (link: BusLink): WorkOutbox => ({
   async publish(kind, subject, messageId, body) {
@@ -16,5 +16,10 @@ export const createWorkOutbox = (link: BusLink): WorkOutbox => ({
   async has(kind, sequence) {
     const found = await findMessage(link, messageGetSubject(CORE_API, workStream(kind)), { seq: sequence });
     return found !== undefined;
+  },
+  async remove(kind, sequence, subject) {
+    const found = await findMessage(link, messageGetSubject(CORE_API, workStream(kind)), { seq: sequence });
+    if (found?.subject !== subject) return false;
+    return deleteMessage(link, messageDeleteSubject(CORE_API, workStream(kind)), sequence);
   },
 });

@@ -2,57 +2,61 @@ import type { WorkSource } from '@toolfabric/ports';
 import type { BusLink } from './link.ts';
 import { PullGroup } from './pull-group.ts';
 import { type OnDelivery, Pump } from './pump.ts';
-import { nextSubject, WORK_CONSUMERS, workStream } from './subjects.ts';
+import { nextSubject, pinConsumer, WORK_CONSUMERS, workStream } from './subjects.ts';
 
 /** Every so many questions the low queue is asked first, so that it moves under a full high one. */
 const LOW_FIRST_EVERY = 5;
 const WAIT_MS = 5_000;
 
+const HI = 0;
+const LO = 1;
+const PIN = 2;
+
 /**
  * Free places ask for work (protocol 6). A pull that waits unanswered at a consumer proves it empty. While one stands
- * at either, further pulls are simply put to wait; when none does, each free place asks without waiting, high first,
- * and only an empty answer makes it wait at both.
+ * at any, further pulls are simply put to wait; when none does, each free place asks without waiting, by turns the high
+ * queue and the pinned one, and only an empty answer makes it wait at all of them.
  */
 class WorkPump extends Pump {
-  readonly #asking: readonly [PullGroup, PullGroup];
-  readonly #waiting: readonly [PullGroup, PullGroup];
+  readonly #asking: readonly PullGroup[];
+  readonly #waiting: readonly PullGroup[];
   #questions = 0;
 
-  constructor(link: BusLink, api: string, user: string, kind: string, slots: number, onDelivery: OnDelivery) {
+  constructor(link: BusLink, user: string, subjects: readonly string[], slots: number, onDelivery: OnDelivery) {
     super(link, slots, onDelivery);
-    const [hi, lo] = WORK_CONSUMERS.map((consumer) => nextSubject(api, workStream(kind), consumer)) as [string, string];
     const askAt = (subject: string) =>
       this.group(
         (handlers) => new PullGroup(link, { user, nextSubject: subject, ...handlers }),
-        (end) => end === 'empty' && this.#waitAtBoth(),
+        (end) => end === 'empty' && this.#waitAtAll(),
       );
     const waitAt = (subject: string) =>
       this.group(
         (handlers) => new PullGroup(link, { user, nextSubject: subject, expiresMs: WAIT_MS, ...handlers }),
         () => this.next(),
       );
-    this.#asking = [askAt(hi), askAt(lo)];
-    this.#waiting = [waitAt(hi), waitAt(lo)];
+    this.#asking = subjects.map(askAt);
+    this.#waiting = subjects.map(waitAt);
   }
 
   protected ask(): void {
-    const [hi, lo] = this.#waiting;
-    if (hi.expected > 0 || lo.expected > 0) {
-      this.#waitAtBoth();
+    if (this.#waiting.some((group) => group.expected > 0)) {
+      this.#waitAtAll();
       return;
     }
-    for (let place = this.#unasked; place > 0; place -= 1) {
-      this.#questions += 1;
-      this.#asking[this.#questions % LOW_FIRST_EVERY === 0 ? 1 : 0].pull(1);
-    }
+    for (let place = this.#unasked; place > 0; place -= 1) this.#asking[this.#nextQueue()]?.pull(1);
+  }
+
+  #nextQueue(): number {
+    this.#questions += 1;
+    if (this.#questions % LOW_FIRST_EVERY === 0) return LO;
+    return this.#asking.length > PIN && this.#questions % 2 === 0 ? PIN : HI;
   }
 
   get #unasked(): number {
-    const [hi, lo] = this.#asking;
-    return this.free - hi.expected - lo.expected;
+    return this.#asking.reduce((left, group) => left - group.expected, this.free);
   }
 
-  #waitAtBoth(): void {
+  #waitAtAll(): void {
     for (const group of this.#waiting) {
       for (let missing = this.#unasked - group.expected; missing > 0; missing -= 1) group.pull(1);
     }
@@ -60,5 +64,9 @@ class WorkPump extends Pump {
 }
 
 export const createWorkSource = (link: BusLink, api: string, user: string, kind: string): WorkSource => ({
-  run: (slots, onDelivery, signal) => new WorkPump(link, api, user, kind, slots, onDelivery).run(signal),
+  run: (slots, onDelivery, signal, pin) => {
+    const consumers = [...WORK_CONSUMERS, ...(pin === undefined ? [] : [pinConsumer(pin)])];
+    const subjects = consumers.map((consumer) => nextSubject(api, workStream(kind), consumer));
+    return new WorkPump(link, user, subjects, slots, onDelivery).run(signal);
+  },
 });

@@ -82,7 +82,14 @@ export const OpenEntry = z.strictObject({
   actor: Actor,
   openedAt: z.int(),
   /** Stream sequence of the work message and the epoch that it carries, once stored. */
-  sent: z.strictObject({ epoch: z.int(), sequence: z.int() }).optional(),
+  sent: z
+    .strictObject({
+      epoch: z.int(),
+      sequence: z.int(),
+      /** The pin slot that it was sent to; none for a message that any worker of the kind may take. */
+      pin: z.string().optional(),
+    })
+    .optional(),
 });
 export type OpenEntry = z.infer<typeof OpenEntry>;
 

@@ -308,6 +308,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['CallRecord', 'unknown', { ...call, state: 'unknown', probe: { asked: 2, nextAt: at + 5000 } }],
   ['OpenEntry', 'new', { callId, actor, openedAt: at }],
   ['OpenEntry', 'sent', { callId, actor, openedAt: at, sent: { epoch: 1, sequence: 17 } }],
+  ['OpenEntry', 'pinned', { callId, actor, openedAt: at, sent: { epoch: 1, sequence: 17, pin: 'p3' } }],
   ['Claim', 'claimed', { ...claim, state: 'claimed' }],
   ['Claim', 'started', { ...claim, state: 'started', intent: { sha256: sha }, cancelRequested: true, doubt: true }],
   ['Claim', 'done', { ...claim, state: 'done', outcome }],

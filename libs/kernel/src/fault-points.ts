@@ -8,6 +8,7 @@ export const FAULT_POINTS = [
   'router.after-approval',
   'router.after-queued',
   'router.after-publish',
+  'router.after-unpin',
   'router.before-settle',
   'router.after-call-settled',
   'router.after-terminal-event',

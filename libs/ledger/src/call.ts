@@ -20,6 +20,8 @@ export type CallEvent =
   | { readonly type: 'approve'; readonly at: number }
   /** A new epoch: the execution before it is known not to have started, or its absence is proven under a fence. */
   | { readonly type: 'requeue'; readonly epoch: number }
+  /** The same epoch for anybody: its message was taken back from the pin slot. */
+  | { readonly type: 'unpin'; readonly pin: string }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
   | { readonly type: 'probed'; readonly asked: number; readonly nextAt: number }
   /** The window of the probe is over. Stored before the OPEN entry goes, so that nothing is run again out of sight. */
@@ -82,10 +84,15 @@ const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): Call
 
 const requeue = (call: CallRecord, epoch: number): CallRecord | undefined => {
   if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch || call.left) return undefined;
-  const { result, settledAt, probe, ...rest } = call;
+  const { result, settledAt, probe, pin, ...rest } = call;
   // The count of probes goes on over the epochs: an answer to an old question must never fit a new one.
   const asked = probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } };
   return { ...rest, ...asked, state: 'queued', epoch };
+};
+
+const unpin = (call: CallRecord, from: string): CallRecord | undefined => {
+  const { pin, ...rest } = call;
+  return call.state === 'queued' && pin === from ? rest : undefined;
 };
 
 /** The record after the event, or undefined where the protocol does not allow it (protocol 2). */
@@ -101,6 +108,8 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
         : undefined;
     case 'requeue':
       return requeue(call, event.epoch);
+    case 'unpin':
+      return unpin(call, event.pin);
     case 'end':
       return end(call, event);
     case 'probed':

@@ -15,6 +15,7 @@ const facts = {
   claim: undefined,
   holderDead: false,
   workGone: undefined,
+  pinLost: false,
   graceMs: 10,
 };
 

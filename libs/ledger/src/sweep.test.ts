@@ -23,6 +23,7 @@ const facts = (changes: Partial<SweepFacts> = {}): SweepFacts => ({
   claim: undefined,
   holderDead: false,
   workGone: undefined,
+  pinLost: false,
   now: OLD,
   graceMs: GRACE,
   ...changes,
@@ -37,6 +38,8 @@ const unknown = sampleCall({ epoch: 2, state: 'unknown', settledAt: OLD, reconci
 const released = sampleClaim('released');
 const claimed = sampleClaim('claimed');
 const started = sampleClaim('started');
+const PINNED = open({ epoch: 2, sequence: 40, pin: 'p1' });
+const pinned = sampleCall({ epoch: 2, pin: 'p1' });
 const sentThird = open({ epoch: MAX_EPOCH, sequence: 40 });
 
 describe('what a sweep does about an open call', () => {
@@ -68,6 +71,16 @@ describe('what a sweep does about an open call', () => {
     ['queued, its message gone, claim released', { open: SENT, workGone: true, claim: released }, 'release'],
     ['queued, gone at the last epoch', { open: sentThird, workGone: true, call: third }, 'dead_letter'],
     ['claimless, its message gone', { open: SENT, workGone: true, call: readOnly }, 'dead_letter'],
+    ['pinned, its slot held', { call: pinned, open: PINNED, workGone: false }, 'wait'],
+    ['pinned, its slot held, message gone', { call: pinned, open: PINNED, workGone: true }, 'release'],
+    ['pinned, nobody in its slot', { call: pinned, open: PINNED, workGone: false, pinLost: true }, 'unpin'],
+    ['pinned, taken back before', { call: pinned, open: PINNED, workGone: true, pinLost: true }, 'unpin'],
+    ['pinned, not known where', { call: pinned, pinLost: true }, 'publish'],
+    ['pinned, within the grace', { call: pinned, open: PINNED, pinLost: true, now: OLD - 1 }, 'wait'],
+    ['pinned, deadline passed', { call: pinned, open: PINNED, pinLost: true, now: LATE }, 'expire'],
+    ['pinned and claimed', { call: pinned, open: PINNED, claim: claimed, pinLost: true }, 'wait'],
+    ['taken back, not sent again', { call: queued, open: PINNED, workGone: true }, 'publish'],
+    ['claimless, taken back, not sent again', { call: readOnly, open: PINNED, workGone: true }, 'publish'],
     ['queued, deadline passed', { open: SENT, workGone: false, now: LATE }, 'expire'],
     ['queued, message gone and deadline passed', { open: SENT, workGone: true, now: LATE }, 'expire'],
     ['claimed', { claim: claimed }, 'wait'],
@@ -138,15 +151,18 @@ const CALLS: readonly (CallRecord | undefined)[] = [
     sampleCall({ ...changes, ...(changes.state === 'unknown' ? { settledAt: OLD, reconcile } : {}) }),
   ),
   sampleCall({ state: 'unknown' }),
+  pinned,
+  { ...pinned, claim: 'none' },
   { ...unknown, probe: { asked: 1, nextAt: LATE } },
 ];
 
 const everyCase = product<SweepFacts>({
-  open: [open(), open({ epoch: 1, sequence: 3 }), SENT, sentThird],
+  open: [open(), open({ epoch: 1, sequence: 3 }), SENT, PINNED, sentThird],
   call: CALLS,
   claim: CLAIMS,
   holderDead: [false, true],
   workGone: [undefined, false, true],
+  pinLost: [false, true],
   now: [OPENED, OLD, LATE],
   graceMs: [GRACE],
 });
@@ -160,6 +176,13 @@ const SAFE: Readonly<Record<SweepAction, (facts: SweepFacts) => boolean>> = {
   check_approval: ({ call }) => call?.state === 'awaiting_approval',
   check_operation: ({ call }) => call?.state === 'joined',
   publish: ({ call, claim }) => (call?.state === 'queued' || call?.state === 'unknown') && !isLive(claim),
+  unpin: ({ call, claim, open: { sent }, pinLost, now }) =>
+    pinLost &&
+    call?.state === 'queued' &&
+    now <= call.deadline &&
+    sent?.pin === call.pin &&
+    sent?.epoch === call.epoch &&
+    !isLive(claim),
   settle: ({ claim }) => ['done', 'cancelled', 'orphaned'].includes(claim?.state ?? ''),
   expire: ({ call, now, claim, holderDead }) =>
     call !== undefined &&

@@ -16,6 +16,8 @@ export type SweepAction =
   | 'check_operation'
   /** Publish the current epoch, or learn the sequence of the one that was published. */
   | 'publish'
+  /** Its message lies in the slot of a worker that is gone: take it back from there, and let anybody have it. */
+  | 'unpin'
   /** The claim tells the end. */
   | 'settle'
   | 'expire'
@@ -35,6 +37,8 @@ export interface SweepFacts {
   readonly holderDead: boolean;
   /** The stored sequence is no more in the work stream; undefined when none is stored. */
   readonly workGone: boolean | undefined;
+  /** No living worker takes work from the pin slot that the call's message was sent to. */
+  readonly pinLost: boolean;
   readonly now: number;
   readonly graceMs: number;
 }
@@ -51,10 +55,11 @@ const raise = (epoch: number): SweepAction => (epoch >= MAX_EPOCH ? 'dead_letter
 
 /** Without a live claim: has the message of this epoch been taken away unanswered, or is it still to come? */
 const planUnclaimed = (facts: SweepFacts, call: CallRecord): SweepAction => {
-  const { open, claim, workGone, now } = facts;
+  const { open, claim, workGone, pinLost, now } = facts;
   if (now > call.deadline) return 'expire';
   const epoch = claim?.epoch ?? call.epoch;
-  if (epoch !== call.epoch || open.sent?.epoch !== epoch) return 'publish';
+  if (epoch !== call.epoch || open.sent?.epoch !== epoch || open.sent.pin !== call.pin) return 'publish';
+  if (pinLost) return 'unpin';
   if (workGone !== true) return 'wait';
   return call.claim === 'none' ? 'dead_letter' : raise(epoch);
 };

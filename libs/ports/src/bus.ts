@@ -7,6 +7,7 @@ import type {
   LifeSign,
   OpenEntry,
   OperationRecord,
+  PinLease,
   RegistryRecord,
   ResultMessage,
   ShardLease,
@@ -31,6 +32,8 @@ export interface WorkOutbox {
   publish(kind: string, subject: string, messageId: string, body: Uint8Array): Promise<Stored>;
   /** Whether a work message is still in the stream of that kind, delivered or not. */
   has(kind: string, sequence: number): Promise<boolean>;
+  /** Takes away the message of that sequence when it stands on `subject`; true when it was there. */
+  remove(kind: string, sequence: number, subject: string): Promise<boolean>;
 }
 
 /** Results: one message a subject, created once. */
@@ -62,9 +65,14 @@ export interface Delivery {
 export interface WorkSource {
   /**
    * Calls `onDelivery` at most `slots` times at once; the promise that it returns frees the place. Resolves when
-   * `signal` is aborted and the last of them has ended.
+   * `signal` is aborted and the last of them has ended. `pin` is the pin slot whose work is taken too.
    */
-  run(slots: number, onDelivery: (delivery: Delivery) => Promise<void>, signal: AbortSignal): Promise<void>;
+  run(
+    slots: number,
+    onDelivery: (delivery: Delivery) => Promise<void>,
+    signal: AbortSignal,
+    pin?: string,
+  ): Promise<void>;
 }
 
 /** Results as the router takes them in; the routers share one durable consumer a kind. */
@@ -121,6 +129,8 @@ export interface LedgerPorts {
   readonly leases: Store<ShardLease>;
   claims(kind: string): Store<Claim>;
   lives(kind: string): Store<LifeSign>;
+  /** Leases of pin slots; they stand beside the life signs. */
+  pins(kind: string): Store<PinLease>;
   readonly work: WorkOutbox;
   readonly results: Results;
   readonly events: EventLog;
@@ -131,6 +141,7 @@ export interface LedgerPorts {
 export interface WorkerPorts {
   readonly claims: Store<Claim>;
   readonly lives: Store<LifeSign>;
+  readonly pins: Store<PinLease>;
   readonly results: Results;
   readonly source: WorkSource;
   readonly events: EventLog;

@@ -26,8 +26,7 @@ const take = async (ctx: WorkerContext, slot: string): Promise<boolean> => {
   const change = await changeRecord(
     ctx.ports.pins,
     key,
-    (lease) =>
-      lease?.holder === seen?.value.holder ? { holder: ctx.incarnation, since: ctx.clock.now() } : undefined,
+    (lease) => (lease?.holder === seen?.value.holder ? { holder: ctx.incarnation, since: ctx.clock.now() } : undefined),
     { clock: ctx.clock, patienceMs: PATIENCE_MS },
   );
   return change.done;

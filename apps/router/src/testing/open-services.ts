@@ -6,6 +6,7 @@ import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
 import type { RouterServices } from '../router-services.ts';
 import { TaskCache } from '../task-cache.ts';
+import { TaskHomes } from '../task-home.ts';
 import { LifeWatch } from '../watch-lives.ts';
 import { sampleContract } from './sample-contract.ts';
 
@@ -26,12 +27,13 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     signer: createSigner(signing.kid, signing.privateKey),
     faults: noFaults,
     recent: new RecentCalls(100),
-    notify: () => {},
     recordPayloads: () => {},
+    notify: () => {},
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.
     contractOf: async (tool) => (tool.digest.length < 64 ? sampleContract() : registry.contractOf(tool)),
     storesApart: () => watch.recent.some(({ storage }) => storage === 'own'),
+    homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => watch.living(incarnation) }),
   };
   return {
     ctx,
