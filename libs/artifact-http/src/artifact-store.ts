@@ -83,7 +83,7 @@ class HttpSession implements ArtifactSession {
     return readBytes(this.#client, this.#envelope, id, range, signal);
   }
 
-  head(signal: AbortSignal): Promise<WorkspaceHead> {
+  async head(signal: AbortSignal): Promise<WorkspaceHead> {
     const request = { method: 'GET', path: this.#headPath(), permit: this.#envelope, signal } as const;
     return repeatRequest(async () => readAnswer(await this.#client.send(request), WorkspaceHead, signal), signal);
   }
