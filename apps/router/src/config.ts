@@ -15,6 +15,8 @@ export interface RouterConfig {
   readonly pace: Pace;
   readonly faults: Faults;
   readonly telemetry: TelemetrySettings;
+  /** Of the installation: makes the marks of redacted secrets. Without it arguments and results are not recorded. */
+  readonly redactionSecret?: Uint8Array;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -28,6 +30,7 @@ const Environment = z.object({
   TOOLFABRIC_SIGNING_KID: z.string().min(1),
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
   TOOLFABRIC_POLICY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
@@ -39,6 +42,15 @@ const Environment = z.object({
 
 const policyFrom = (file: string | undefined): RiskPolicyInput =>
   file === undefined ? DEFAULT_RISK_POLICY : parseRiskPolicy(JSON.parse(readFileSync(file, 'utf8')));
+
+const MIN_SECRET_BYTES = 32;
+
+/** As the workers read it, so that marks can be compared. */
+const readSecret = (file: string): Uint8Array => {
+  const secret = Buffer.from(readFileSync(file, 'utf8').trim(), 'utf8');
+  if (secret.length >= MIN_SECRET_BYTES) return secret;
+  throw new Error(`TOOLFABRIC_REDACTION_KEY_FILE: holds fewer than ${MIN_SECRET_BYTES} bytes`);
+};
 
 /** Throws with the names of the variables that are missing or wrong. Reads the key files and the policy file. */
 export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): RouterConfig => {
@@ -58,6 +70,9 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
     tenancy: values.TOOLFABRIC_TENANCY,
     telemetry: telemetrySettings(values),
+    ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
+      ? {}
+      : { redactionSecret: readSecret(values.TOOLFABRIC_REDACTION_KEY_FILE) }),
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),

@@ -1,13 +1,23 @@
 import { connectLedger, type LedgerBus } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
+import type { ToolRef } from '@toolfabric/contract';
 import { createRiskPolicy } from '@toolfabric/governance';
-import { createSigner, FabricError, type Logger, randomId, sha256Hex, systemClock } from '@toolfabric/kernel';
+import {
+  createSigner,
+  FabricError,
+  type Logger,
+  randomId,
+  sha256Hex,
+  systemClock,
+  type Telemetry,
+} from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
 import { pruneOperations } from './prune-operations.ts';
 import { RecentCalls } from './recent-calls.ts';
+import { type PayloadDeps, PayloadLog } from './record-payloads.ts';
 import { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
 import type { RouterServices } from './router-services.ts';
@@ -47,11 +57,26 @@ const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSigna
   }
 };
 
+const payloadsOf = (
+  { redactionSecret: secret }: RouterConfig,
+  { telemetry, ...parts }: Omit<PayloadDeps, 'secret' | 'metrics'> & { telemetry: Telemetry },
+): RouterContext['recordPayloads'] => {
+  const { metrics } = telemetry;
+  metrics.gauge('toolfabric_payload_events', {}, () => (secret === undefined ? 0 : 1));
+  if (secret === undefined) {
+    parts.log.warn('payloads.off', { reason: 'TOOLFABRIC_REDACTION_KEY_FILE is not set' });
+    return () => {};
+  }
+  const payloads = new PayloadLog({ ...parts, secret, metrics });
+  return (call) => payloads.record(call);
+};
+
 const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemetry, log: Logger): RouterServices => {
   const clock = systemClock;
   const ports = { ...bus, events: telemetry.events };
   const base = { ports, clock, pace: config.pace, log, telemetry };
   const registry = new Registry(bus.registry, clock, log);
+  const contractOf = (tool: ToolRef) => registry.contractOf(tool);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const ctx: RouterContext = {
     ...base,
@@ -59,10 +84,10 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     signer: createSigner(config.signing.kid, config.signing.privateKey),
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
-    recordPayloads: () => {},
+    recordPayloads: payloadsOf(config, { ...base, events: ports.events, contractOf }),
     notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
-    contractOf: (tool) => registry.contractOf(tool),
+    contractOf,
     storesApart: (kind) => lives.get(kind)?.recent.some(({ storage }) => storage === 'own') ?? false,
     homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
   };
