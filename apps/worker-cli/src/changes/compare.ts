@@ -11,6 +11,8 @@ export interface Change {
 
 export interface Changes {
   readonly files: readonly Change[];
+  /** Every path that is other than before, up to a number. */
+  readonly paths: readonly string[];
   /** Files whose content is the same, and that were written or touched all the same, are not counted. */
   readonly total: number;
   /** The whole tree was looked at, before and after. */
@@ -37,6 +39,8 @@ export interface Comparing {
 
 /** Bytes of diff that are made at most, shown or not. */
 const MOST_DIFF = 512 * 1024;
+
+const MOST_PATHS = 5_000;
 
 const textOf = (content: Content | undefined): string | undefined => {
   if (content === undefined || content.bytes.includes(0)) return undefined;
@@ -89,7 +93,8 @@ export const compareScans = (comparing: Comparing): Changes => {
   const files: Change[] = [];
   const differ = new Differ(comparing.diffBytes);
   let total = 0;
-  for (const path of differing(before.marks, after.marks)) {
+  const paths = differing(before.marks, after.marks);
+  for (const path of paths) {
     const [old, now] = [before.marks.get(path), after.marks.get(path)];
     const known = old === undefined ? undefined : contents.get(path);
     const had = known !== undefined && known.stamp === old?.stamp ? known : undefined;
@@ -109,6 +114,7 @@ export const compareScans = (comparing: Comparing): Changes => {
   }
   return {
     files,
+    paths: paths.slice(0, MOST_PATHS),
     total,
     complete: before.complete && after.complete,
     git: differing(before.git, after.git).length,

@@ -32,6 +32,7 @@ export const lookBefore = async (root: OpenRoot, contents: Contents): Promise<Be
 };
 
 export interface After {
+  readonly scan: TreeScan;
   readonly changes: Changes;
   readonly bytes: number;
 }
@@ -47,7 +48,7 @@ export const lookAfter = async (root: OpenRoot, { scan, contents }: Before, diff
     files: MOST_FILES_NAMED,
     diffBytes,
   });
-  return { changes, bytes: after.bytes };
+  return { scan: after, changes, bytes: after.bytes };
 };
 
 /** Bytes that a workspace takes on its disk. */

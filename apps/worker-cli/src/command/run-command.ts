@@ -28,8 +28,8 @@ export interface CommandRequest {
   /** Bytes of each stream that the result shows from its beginning and its end. */
   readonly shown: { readonly headBytes: number; readonly tailBytes: number };
   readonly diffBytes: number;
-  /** Reads standard output, redacted, beside everything else. */
-  readonly listen?: (bytes: Uint8Array) => void;
+  /** Read the two streams, redacted, beside everything else. */
+  readonly listen?: Readonly<Record<'stdout' | 'stderr', (bytes: Uint8Array) => void>>;
 }
 
 /** Everything that is known of a run that began. */
@@ -61,13 +61,13 @@ interface Streams {
 const openStreams = async (settings: CommandSettings, ctx: ToolContext, request: CommandRequest): Promise<Streams> => {
   const meter = new OutputMeter(settings.outputBytes, request.atOutputCap);
   const log = ctx.background ? await LogSink.open(ctx.artifacts, AbortSignal.timeout(LOG_OPEN_MS)) : undefined;
-  const capture = (name: string) =>
+  const capture = (name: 'stdout' | 'stderr') =>
     new Capture({
       ...request.shown,
       redactor: ctx.redactor,
       meter,
       log,
-      ...(name === 'stdout' && request.listen !== undefined ? { listen: request.listen } : {}),
+      ...(request.listen === undefined ? {} : { listen: request.listen[name] }),
       sink: new ArtifactSink({
         session: ctx.artifacts,
         name: { name, mediaType: 'text/plain; charset=utf-8', trust: 'untrusted' },

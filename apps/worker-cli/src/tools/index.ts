@@ -6,6 +6,7 @@ import { prepareWorkspaceTool } from './prepare-workspace.ts';
 import { processRunTool } from './process-run.ts';
 import { readFileTool } from './read-file.ts';
 import { searchCodeTool } from './search-code.ts';
+import { testRunTool } from './test-run.ts';
 
 /** Every tool of this worker, as a flat list. */
 export const createTools = (driver: Driver): readonly AnyTool[] => [
@@ -15,4 +16,5 @@ export const createTools = (driver: Driver): readonly AnyTool[] => [
   editFileTool(driver),
   prepareWorkspaceTool(driver),
   processRunTool(driver),
+  testRunTool(driver),
 ];
