@@ -138,7 +138,7 @@ describe('from the bus into the store', () => {
 });
 
 describe('when the store is away', () => {
-  const EVENTS = 4_000;
+  const EVENTS = 2_000;
   const load = (actor: Actor) => some(EVENTS).map((n, index) => settledEvent(n, { actor, at: Date.now() - index }));
 
   it('TR-1: the engine killed over and over under load: no event is missing, and little is held meanwhile', async () => {

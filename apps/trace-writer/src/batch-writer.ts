@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@toolfabric/kernel';
+import type { Clock, Logger, Metrics } from '@toolfabric/kernel';
 import { type EventRows, RowsRejected, type TraceStore } from '@toolfabric/trace-clickhouse';
 
 export interface BatchLimits {
@@ -12,9 +12,16 @@ export interface BatchLimits {
   readonly heldBytes: number;
 }
 
+export interface BatchWriterDeps {
+  readonly store: Pick<TraceStore, 'insert'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
 export const BATCH_LIMITS: BatchLimits = {
-  events: 5_000,
-  bytes: 4 * 1024 * 1024,
+  events: 2_500,
+  bytes: 2 * 1024 * 1024,
   lingerMs: 500,
   heldBytes: 24 * 1024 * 1024,
 };
@@ -46,9 +53,10 @@ const LONGEST_PAUSE_MS = 5_000;
  * (3) While the store is away nothing new has room; what is held is tried again until the writer is stopped.
  */
 export class BatchWriter {
-  readonly #store: TraceStore;
+  readonly #store: BatchWriterDeps['store'];
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #metrics: Metrics;
   readonly #limits: BatchLimits;
   readonly #stop = new AbortController();
   #waiting: Held[] = [];
@@ -64,10 +72,11 @@ export class BatchWriter {
   #batches = 0;
   #retries = 0;
 
-  constructor(store: TraceStore, clock: Clock, log: Logger, limits: BatchLimits = BATCH_LIMITS) {
+  constructor({ store, clock, log, metrics }: BatchWriterDeps, limits: BatchLimits = BATCH_LIMITS) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.#metrics = metrics;
     this.#limits = limits;
     this.#running = this.#run();
   }
@@ -137,8 +146,6 @@ export class BatchWriter {
       await this.#linger();
       const batch = this.#take();
       await this.#write(batch);
-      this.#insertingEvents = 0;
-      this.#insertingBytes = 0;
     }
     for (const held of this.#waiting.splice(0)) held.settle(new Error('the trace writer is stopped'));
     this.#waitingBytes = 0;
@@ -178,21 +185,33 @@ export class BatchWriter {
         this.#away = false;
         this.#batches += 1;
         this.#stored += batch.length;
-        for (const held of batch) held.settle();
+        this.#metrics.count('toolfabric_trace_inserts_total', { outcome: 'stored' });
+        this.#metrics.count('toolfabric_trace_events_total', { outcome: 'stored' }, batch.length);
+        this.#settle(batch);
         return;
       } catch (error) {
         if (error instanceof RowsRejected) return this.#divide(batch);
         this.#away = true;
         this.#retries += 1;
+        this.#metrics.count('toolfabric_trace_inserts_total', { outcome: 'repeated' });
         await this.#clock.sleep(pauseMs, this.#stop.signal);
         pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       }
     }
-    for (const held of batch) held.settle(new Error('the trace writer is stopped'));
+    this.#settle(batch, new Error('the trace writer is stopped'));
+  }
+
+  #settle(batch: readonly Held[], error?: Error): void {
+    this.#insertingEvents -= batch.length;
+    for (const held of batch) {
+      this.#insertingBytes -= held.rows.bytes;
+      held.settle(error);
+    }
   }
 
   /** Finds the one event that the store never takes, so that the others of its batch are stored. */
   async #divide(batch: readonly Held[]): Promise<void> {
+    this.#metrics.count('toolfabric_trace_inserts_total', { outcome: 'rejected' });
     if (batch.length > 1) {
       const half = Math.ceil(batch.length / 2);
       await this.#write(batch.slice(0, half));
@@ -200,7 +219,8 @@ export class BatchWriter {
       return;
     }
     this.#rejected += 1;
+    this.#metrics.count('toolfabric_trace_events_total', { outcome: 'rejected' });
     this.#log.warn('event.rejected');
-    for (const held of batch) held.settle();
+    this.#settle(batch);
   }
 }

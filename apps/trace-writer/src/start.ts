@@ -2,6 +2,7 @@ import { connectTraceWriter } from '@toolfabric/bus-nats';
 import { FabricError, type Logger, systemClock } from '@toolfabric/kernel';
 import type { EventLag } from '@toolfabric/ports';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { createMetrics, type ServedMetrics } from '@toolfabric/telemetry';
 import { openTraceStore, type TraceStoreStatus } from '@toolfabric/trace-clickhouse';
 import { answerQuestion } from './answer-question.ts';
 import { BatchWriter, type WriterCounts } from './batch-writer.ts';
@@ -33,6 +34,14 @@ const BUSY = JSON.stringify({
   }).toToolError(),
 });
 
+const measure = (metrics: ServedMetrics, status: () => TraceWriterStatus): void => {
+  metrics.gauge('toolfabric_bus_connected', {}, () => (status().connected ? 1 : 0));
+  metrics.gauge('toolfabric_trace_store_ready', {}, () => (status().store.state === 'ready' ? 1 : 0));
+  metrics.gauge('toolfabric_trace_held_bytes', {}, () => status().writer.heldBytes);
+  metrics.gauge('toolfabric_trace_delay_seconds', {}, () => status().taken.delayMs / 1000);
+  metrics.gauge('toolfabric_trace_engine_resident_bytes', {}, () => status().store.engine?.rss ?? 0);
+};
+
 /**
  * Start order: connection, store (in the background), questions, and events as soon as the store takes rows. Stop order:
  * no new questions, no new events, what is held is stored and acknowledged, the engine closes its directory, the
@@ -46,8 +55,9 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
     throw thrown;
   });
   const stop = new AbortController();
-  const writer = new BatchWriter(store, clock, log);
-  const taker = new EventTaker(writer, config.retention, clock, log);
+  const metrics = createMetrics('trace-writer');
+  const writer = new BatchWriter({ store, clock, log, metrics });
+  const taker = new EventTaker({ writer, retention: config.retention, clock, log, metrics });
   const options = { inFlight: IN_FLIGHT, ahead: AHEAD, hasRoom: () => writer.hasRoom() };
 
   const feeding = store.whenReady(stop.signal).then(
@@ -61,6 +71,13 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
   const lookAtLag = async () => {
     while (!stop.signal.aborted) {
       lag = await bus.feed.lag().catch(() => lag);
+      for (const { stream } of lag) {
+        const waiting = () => {
+          const found = lag.find((entry) => entry.stream === stream);
+          return found === undefined ? 0 : found.waiting + found.unacknowledged;
+        };
+        metrics.gauge('toolfabric_trace_waiting_events', { stream }, waiting);
+      }
       await clock.sleep(LAG_EVERY_MS, stop.signal);
     }
   };
@@ -84,6 +101,7 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
     taken: taker.counts,
     lag,
   });
+  measure(metrics, status);
   // Neither a lost bus nor a lost store is mended by a restart.
   const health =
     config.healthPort === undefined
@@ -91,6 +109,7 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
       : await startHealth(config.healthPort, () => true, {
           isReady: () => bus.isConnected() && store.status.state === 'ready',
           status,
+          metrics: () => metrics.text(),
           ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
         });
 
@@ -102,6 +121,7 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
     await store.close();
     await bus.close();
     await health?.stop();
+    metrics.stop();
   };
   return {
     name: 'trace-writer',

@@ -198,6 +198,49 @@ export const METRIC_TABLE = {
     labels: ['kind'],
     by: ['worker'],
   },
+
+  toolfabric_trace_events_total: {
+    type: 'counter',
+    help: 'Events taken from the bus; outcome is stored, rejected by the store, or why one was not valid.',
+    labels: ['outcome'],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_inserts_total: {
+    type: 'counter',
+    help: 'Batches given to the trace store; outcome is stored, repeated or rejected.',
+    labels: ['outcome'],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_delay_seconds: {
+    type: 'gauge',
+    help: 'Age of the newest event when its rows were stored.',
+    labels: [],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_waiting_events: {
+    type: 'gauge',
+    help: 'Events of a stream that are not in the trace store yet.',
+    labels: ['stream'],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_held_bytes: {
+    type: 'gauge',
+    help: 'Rows in memory that are not stored yet.',
+    labels: [],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_store_ready: {
+    type: 'gauge',
+    help: '1 while the trace store takes rows.',
+    labels: [],
+    by: ['trace-writer'],
+  },
+  toolfabric_trace_engine_resident_bytes: {
+    type: 'gauge',
+    help: 'Memory in RAM of the process of an embedded engine; 0 without one.',
+    labels: [],
+    by: ['trace-writer'],
+  },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 type Rows = typeof METRIC_TABLE;
