@@ -89,6 +89,12 @@ export class Violations {
     const identity = call.operation ?? callId;
     if (call.state === 'ok' && call.effect !== 'none' && !world.has(identity))
       this.#add(`L3: ${callId} is ok without its effect`);
+    const { data } = call.result ?? {};
+    if (
+      call.state === 'ok' &&
+      !(data !== null && typeof data === 'object' && 'failed' in data && data.failed === false)
+    )
+      this.#add(`L3: ${callId} is ok, though its answer says that it failed`);
     const own = world.truth.some((entry) => entry.callId === callId);
     if (isFinal(call.state) && call.state !== 'ok' && call.result?.sideEffect === 'none' && own)
       this.#add(`L3: ${callId} is ${call.state}, but had an effect`);

@@ -14,6 +14,19 @@ export const SIM_CONTRACT: ToolContract = ToolContract.parse({
   },
   input: { type: 'object' },
   execution: { adapter: 'cli', handler: 'sim.tool', isolation: 'process', timeout_ms: 6_000 },
-  output: { format: 'json', budget_bytes: 10_000 },
+  output: {
+    format: 'json',
+    budget_bytes: 10_000,
+    schema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['failed'],
+      properties: { failed: { type: 'boolean' } },
+    },
+    error_when: 'data.failed',
+  },
   governance: { risk: 'external_write', idempotent: false },
 });
+
+/** The same without rules: what a router must not take it for. */
+export const laxContract = (): ToolContract => ({ ...SIM_CONTRACT, output: { format: 'json', budget_bytes: 10_000 } });

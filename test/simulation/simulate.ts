@@ -14,12 +14,13 @@ import { LifeWatch } from '../../apps/router/src/watch-lives.ts';
 import { Violations } from './invariants.ts';
 import { type Random, Scheduler } from './scheduler.ts';
 import { KIND, SIM_PACE, SimCluster, simSigner, simVerifier } from './sim-cluster.ts';
-import { SIM_CONTRACT } from './sim-contract.ts';
+import { laxContract, SIM_CONTRACT } from './sim-contract.ts';
 import { SimProcess } from './sim-process.ts';
 import { type Sabotage, simTools, World } from './world.ts';
 
 export type { Sabotage } from './world.ts';
 
+const LAX_CONTRACT = laxContract();
 const SECRET = new Uint8Array(32);
 const ACTOR = { tenant: 'acme', user: 'ada', agent: 'coder' };
 /** Simulated milliseconds in which faults happen; after it everything must come to rest. */
@@ -70,6 +71,8 @@ class Simulation {
   #upAt = 0;
   #names = 0;
   readonly #loss: number;
+  /** One of the routers does not know what the contract says about outcomes. */
+  readonly #isLax: boolean;
   /** Takes an acknowledged message for a sign of death. */
   readonly #isHasty: boolean;
 
@@ -77,6 +80,7 @@ class Simulation {
     this.scheduler = new Scheduler(seed);
     this.random = this.scheduler.random;
     this.world = new World(this.scheduler, sabotage);
+    this.#isLax = sabotage === 'lax_contract';
     this.#isHasty = sabotage === 'hasty_death';
     this.#loss = this.random.pick([0, 0.01, 0.05, 0.12]);
     const capacity = this.random.chance(0.1) ? 2 : 1_000;
@@ -152,7 +156,7 @@ class Simulation {
       notify: () => {},
       isDead: async (_kind, incarnation) =>
         (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
-      contractOf: async () => SIM_CONTRACT,
+      contractOf: async () => (this.#isLax && slot === 1 ? LAX_CONTRACT : SIM_CONTRACT),
       storesApart: () => false,
       homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
     };

@@ -14,7 +14,14 @@ export interface TruthEntry {
 }
 
 /** A rule of the outside that is broken on purpose, to see that the invariants notice. */
-export type Sabotage = 'blind_store' | 'open_lock' | 'no_dedupe' | 'early_ack' | 'early_background_ack' | 'hasty_death';
+export type Sabotage =
+  | 'blind_store'
+  | 'open_lock'
+  | 'no_dedupe'
+  | 'early_ack'
+  | 'early_background_ack'
+  | 'hasty_death'
+  | 'lax_contract';
 
 /** The world outside: what really happened, whoever believes what. */
 export class World {
@@ -49,18 +56,29 @@ export class World {
 }
 
 /** Simulated milliseconds that a call in the background may take: beyond the acknowledge wait, and beyond its limit. */
-const LONGEST_MS = 7_500;
+const LONGEST_MS = 9_000;
+const USUAL_MS = 5_800;
 
 /** What a call does beside its effect. */
-const takeTime = (world: World, ctx: ToolContext, mostMs: number): Promise<void> =>
-  ctx.clock.sleep(world.scheduler.random.between(1, ctx.background ? LONGEST_MS : mostMs), ctx.signal);
+const takeTime = (world: World, ctx: ToolContext, mostMs: number): Promise<void> => {
+  const { random } = world.scheduler;
+  const most = ctx.background ? (random.chance(0.1) ? LONGEST_MS : USUAL_MS) : mostMs;
+  return ctx.clock.sleep(random.between(1, most), ctx.signal);
+};
 
 const Args = z.strictObject({ identity: z.string(), argsHash: z.string() });
 type Args = z.infer<typeof Args>;
 
-const done = (identity: string): Outcome => ({
+/** What a tool says of itself: now and then that it failed, or something that its contract does not know. */
+const answer = (world: World): { failed: boolean | string } => {
+  const { random } = world.scheduler;
+  return { failed: random.chance(0.05) ? 'perhaps' : random.chance(0.15) };
+};
+
+const done = (world: World, identity: string): Outcome => ({
   status: 'ok',
   summary: 'done',
+  data: answer(world),
   sideEffect: 'confirmed',
   trust: 'trusted',
   evidence: [{ kind: 'truth', ref: identity }],
@@ -107,13 +125,13 @@ const outside = (handler: string, world: World, process: SimProcess, once: boole
       if (!receipt) throw new Error('receipt lost');
       if (ctx.background) await takeTime(world, ctx, 0);
       ctx.faults.at('worker.after-write');
-      return done(args.identity);
+      return done(world, args.identity);
     },
     ...(probed
       ? {
           async probe(_ctx: ToolContext, args: Args) {
             return world.has(args.identity)
-              ? ({ answer: 'found', receipt: done(args.identity) } as const)
+              ? ({ answer: 'found', receipt: done(world, args.identity) } as const)
               : ({ answer: 'absent', fence: once } as const);
           },
         }
@@ -138,7 +156,7 @@ const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
         world.truth.push({ ...args, callId: ctx.callId, at: world.scheduler.now });
         ctx.faults.at('worker.after-write');
         await ctx.clock.sleep(1);
-        return done(args.identity);
+        return done(world, args.identity);
       } finally {
         world.locks.delete(lock);
       }
@@ -146,7 +164,7 @@ const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
     async probe(_ctx, args) {
       if (world.isLocked(`lock:${args.identity}`)) return { answer: 'not_visible', reason: 'locked' };
       return world.has(args.identity)
-        ? { answer: 'found', receipt: done(args.identity) }
+        ? { answer: 'found', receipt: done(world, args.identity) }
         : { answer: 'absent', fence: true };
     },
   });
@@ -159,7 +177,7 @@ const read = (handler: string, world: World): AnyTool =>
     async handle(ctx) {
       await takeTime(world, ctx, 800);
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      return { status: 'ok', summary: 'read', sideEffect: 'none', trust: 'untrusted' };
+      return { status: 'ok', summary: 'read', data: answer(world), sideEffect: 'none', trust: 'untrusted' };
     },
   });
 

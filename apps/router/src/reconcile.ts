@@ -3,6 +3,7 @@ import {
   createRecord,
   errorOutcome,
   isFinal,
+  judgeEnd,
   moveClaim,
   openKey,
   probeCallId,
@@ -15,6 +16,7 @@ import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { publishWork } from './dispatch.ts';
+import { judgeOf } from './judge-output.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { probeMessage } from './work-message.ts';
 
@@ -51,9 +53,10 @@ export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<
 };
 
 const settleFound = async (ctx: RouterContext, call: StoredCall, receipt: Outcome): Promise<StoredCall> => {
+  const judge = await judgeOf(ctx, call.value.tool);
   const change = await changeClaim(ctx, call, (claim) => moveClaim(claim, { type: 'resolve', outcome: receipt }));
   if (!change.done) return call;
-  return endCall(ctx, call, receipt, call.value.epoch);
+  return endCall(ctx, call, judgeEnd(change.value, receipt, judge), call.value.epoch);
 };
 
 /**

@@ -12,6 +12,7 @@ import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
+import { judgeOf } from './judge-output.ts';
 import { settleProbe } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 
@@ -31,7 +32,7 @@ type End = Extract<Settlement, { outcome: Outcome }>;
 /** One derived end, stored: first the claim where it was given up, then the call. A lost race changes nothing. */
 const applyEnd = async (ctx: RouterContext, call: StoredCall, end: End): Promise<StoredCall> => {
   if (end.type === 'resolve') {
-    const move = { type: 'resolve', outcome: end.outcome } as const;
+    const move = { type: 'resolve', outcome: end.receipt } as const;
     if (!(await changeClaim(ctx, call, (claim) => moveClaim(claim, move))).done) return call;
   }
   return endCall(ctx, call, end.outcome, end.attempt);
@@ -46,9 +47,10 @@ const settle = async (
   call: StoredCall,
   result: ResultMessage | undefined,
 ): Promise<StoredCall | 'wait'> => {
+  const judge = await judgeOf(ctx, call.value.tool);
   let current = call;
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const settlement = deriveSettlement(current.value, await readClaim(ctx, current), result);
+    const settlement = deriveSettlement(current.value, await readClaim(ctx, current), result, judge);
     if (settlement.type === 'wait') return 'wait';
     if (settlement.type === 'settled') return current;
     if (settlement.type === 'late') {

@@ -5,6 +5,7 @@ import { compileInput } from './compile-input.ts';
 import { contractDigests } from './contract-digests.ts';
 import { argumentWarnings, descriptionProblems, duplicateWarnings } from './description-lint.ts';
 import { governanceProblems, governanceWarnings } from './governance-rules.ts';
+import { outputProblems } from './output-problems.ts';
 import { inputNarrowings, outputNarrowings } from './schema-changes.ts';
 import { unenforcedProblems } from './unenforced-fields.ts';
 
@@ -82,6 +83,7 @@ export const reviewPublication = (contract: ToolContract, existing: Iterable<Reg
     ...unenforcedProblems(contract),
     ...governanceProblems(contract),
     ...inputProblems(contract),
+    ...outputProblems(contract),
     ...rules,
   ];
   const incompatible = historyProblems(contract, records);

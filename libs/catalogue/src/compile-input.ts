@@ -3,7 +3,7 @@ import { FabricError } from '@toolfabric/kernel';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { assertedFormats } from './asserted-formats.ts';
 import { toFieldErrors } from './field-errors.ts';
-import { inspectSchema } from './inspect-schema.ts';
+import { inspectSchema, type SchemaRole } from './inspect-schema.ts';
 import { compileLinearPattern } from './linear-pattern.ts';
 
 /** What does not fit in some arguments; empty when they fit. Never throws, whatever it is given. */
@@ -61,32 +61,33 @@ const isSmall = (value: unknown): boolean => {
   return true;
 };
 
-const refuse = (problems: readonly string[], cause?: unknown): FabricError =>
-  new FabricError('contract_invalid', `the input schema is refused: ${problems.join('; ')}`, { cause });
+const refuse = (role: SchemaRole, problems: readonly string[], cause?: unknown): FabricError =>
+  new FabricError('contract_invalid', `the ${role} schema is refused: ${problems.join('; ')}`, { cause });
 
 /**
- * Compiles the input schema of a contract (JSON Schema 2020-12, strict, formats asserted, patterns matched in linear
- * time). Costs milliseconds: the caller keeps the check by the digest of the contract. Throws `contract_invalid`.
+ * Compiles a schema of a contract (JSON Schema 2020-12, strict, formats asserted, patterns matched in linear time). Costs milliseconds: the caller keeps the check by the digest of the contract. Throws `contract_invalid`.
  *
  * A check stops at the first error. Only small arguments are then looked through for all of them, so that hostile ones
  * cannot make errors by the million.
  */
-export const compileInput = ({ input }: Pick<ToolContract, 'input'>): InputCheck => {
-  const problems = inspectSchema(input);
-  if (problems.length > 0) throw refuse(problems);
+export const compileCheck = (schema: Record<string, unknown>, role: SchemaRole): InputCheck => {
+  const problems = inspectSchema(schema, role);
+  if (problems.length > 0) throw refuse(role, problems);
   let first: Validate;
   try {
-    checkDialect(input);
-    first = compileSchema(input, false);
+    checkDialect(schema);
+    first = compileSchema(schema, false);
   } catch (error) {
-    throw refuse([error instanceof Error ? error.message.slice(0, 300) : 'it cannot be compiled'], error);
+    throw refuse(role, [error instanceof Error ? error.message.slice(0, 300) : 'it cannot be compiled'], error);
   }
   let all: Validate | undefined;
   return (args) => {
     const errors = first(args);
     if (errors.length === 0) return [];
     if (!isSmall(args)) return toFieldErrors(errors);
-    all ??= compileSchema(input, true);
+    all ??= compileSchema(schema, true);
     return toFieldErrors(all(args));
   };
 };
+
+export const compileInput = ({ input }: Pick<ToolContract, 'input'>): InputCheck => compileCheck(input, 'input');

@@ -7,6 +7,8 @@ export * from './inspect-schema.ts';
 export * from './json-pointer.ts';
 export * from './life-cycle.ts';
 export * from './load-contracts.ts';
+export * from './outcome-condition.ts';
+export * from './output-rules.ts';
 export * from './parse-contract.ts';
 export * from './schema-changes.ts';
 export * from './template.ts';

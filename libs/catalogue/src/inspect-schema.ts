@@ -89,9 +89,12 @@ const checkObject: Rule = (schema, place, report) => {
 
 const RULES: readonly Rule[] = [checkKeywords, checkBranches, checkText, checkPatterns, checkArray, checkObject];
 
-const checkRoot: Rule = (schema, place, report) => {
-  if (schema.type !== 'object') report(place, 'the input must be an object: set type to object');
-  if (schema.additionalProperties !== false)
+/** Which part of a contract a schema is. An input is closed; what a tool answers may have more fields than are named. */
+export type SchemaRole = 'input' | 'output';
+
+const checkRoot = (role: SchemaRole, schema: SchemaObject, place: Place, report: Report): void => {
+  if (schema.type !== 'object') report(place, `the ${role} must be an object: set type to object`);
+  if (role === 'input' && schema.additionalProperties !== false)
     report(place, 'the input must refuse unknown fields: set additionalProperties to false');
 };
 
@@ -107,7 +110,7 @@ const resolveReference = (root: SchemaObject, reference: unknown): { name: strin
 };
 
 /** Walks a schema with its references followed; bounded by the number of subschemas seen. */
-const walk = (root: SchemaObject, report: Report): void => {
+const walk = (root: SchemaObject, role: SchemaRole, report: Report): void => {
   let seen = 0;
   const checked = { alone: new Set<SchemaObject>(), composed: new Set<SchemaObject>() };
   const check = (schema: SchemaObject, place: Place): void => {
@@ -139,7 +142,7 @@ const walk = (root: SchemaObject, report: Report): void => {
     }
   };
   const start: Place = { pointer: '', composed: false, references: [] };
-  checkRoot(root, start, report);
+  checkRoot(role, root, start, report);
   visit(root, start);
   for (const [name, definition] of Object.entries(isSchemaObject(root.$defs) ? root.$defs : {})) {
     visit(definition, { pointer: `/$defs/${escapeToken(name)}`.slice(0, 200), composed: true, references: [name] });
@@ -148,15 +151,15 @@ const walk = (root: SchemaObject, report: Report): void => {
 };
 
 /**
- * Why a schema cannot be the input of a tool; empty when it can. It must be a closed object that stands alone, of
- * keywords and formats that are asserted, within limits of size, depth and matching time.
+ * Why a schema cannot be the input (or the output) of a tool; empty when it can. It must be an object that stands alone,
+ * of keywords and formats that are asserted, within limits of size, depth and matching time; an input is closed.
  */
-export const inspectSchema = (schema: unknown): string[] => {
-  if (!isSchemaObject(schema)) return ['the input must be a JSON Schema object'];
+export const inspectSchema = (schema: unknown, role: SchemaRole = 'input'): string[] => {
+  if (!isSchemaObject(schema)) return [`the ${role} must be a JSON Schema object`];
   if (depthOf(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH) return [`nested more than ${MAX_SCHEMA_DEPTH} levels deep`];
   if (Buffer.byteLength(canonicalJson(schema)) > MAX_SCHEMA_BYTES) return [`larger than ${MAX_SCHEMA_BYTES} bytes`];
   const problems = new Set<string>();
-  walk(schema, (place, problem) => {
+  walk(schema, role, (place, problem) => {
     if (problems.size < MAX_PROBLEMS) problems.add(`${place.pointer || '/'}: ${problem}`);
   });
   return [...problems];

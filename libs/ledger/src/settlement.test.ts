@@ -114,3 +114,63 @@ describe('any other call ends by its claim', () => {
           expect(['settled', 'late']).toContain(deriveSettlement(sampleCall({ state, epoch: 2 }), claim, result).type);
   });
 });
+
+describe('RG-8: the end of an outcome that its contract refuses', () => {
+  const queued = sampleCall({ epoch: 2 });
+  const refuse = (outcome: Outcome): Outcome =>
+    outcome.status === 'ok'
+      ? {
+          ...outcome,
+          status: 'error',
+          error: { type: 'reported_failure', layer: 'adapter', message: 'm', retryable: false },
+        }
+      : outcome;
+  const read = receipt({ sideEffect: 'none' });
+  const end = (claim: Claim, result?: ResultMessage) => deriveSettlement(queued, claim, result, refuse);
+
+  it('L3: is an error, and keeps the effect and its proof', () => {
+    expect(end(sampleClaim('done', { outcome: receipt() }))).toMatchObject({
+      type: 'end',
+      outcome: { status: 'error', sideEffect: 'confirmed', evidence: [{ ref: '7' }] },
+      attempt: 2,
+    });
+  });
+
+  it('is the same from the claim, from the result, and once it is stored', () => {
+    const done = sampleClaim('done', { outcome: receipt() });
+    const result = resultMessage(receipt(), 2);
+    const derived = end(done, result);
+    expect(derived).toEqual(end(done));
+    const stored = ended(queued, (derived as Extract<Settlement, { outcome: Outcome }>).outcome, 2);
+    expect(deriveSettlement(stored, done, result, refuse)).toEqual({ type: 'settled' });
+    expect(deriveSettlement(stored, done, undefined, refuse)).toEqual({ type: 'settled' });
+  });
+
+  it('of a claimless call too', () => {
+    const call = sampleCall({ claim: 'none', effect: 'none' });
+    const result = resultMessage(read, 1);
+    const derived = deriveSettlement(call, undefined, result, refuse);
+    expect(derived).toMatchObject({ type: 'end', outcome: { status: 'error', sideEffect: 'none' } });
+    const stored = ended(call, refuse(read), 1);
+    expect(deriveSettlement(stored, undefined, result, refuse)).toEqual({ type: 'settled' });
+  });
+
+  it('a late receipt goes into the claim as it came, and into the call as it is judged', () => {
+    expect(end(sampleClaim('orphaned'), resultMessage(receipt(), 2))).toMatchObject({
+      type: 'resolve',
+      receipt: { status: 'ok' },
+      outcome: { status: 'error', sideEffect: 'confirmed' },
+    });
+  });
+
+  it('L1: in doubt does not say that nothing happened, so its operation is not free', () => {
+    const inDoubt = sampleClaim('done', { outcome: read, doubt: true });
+    expect(end(inDoubt)).toMatchObject({ outcome: { status: 'error', sideEffect: 'possible' } });
+    expect(end(sampleClaim('done', { outcome: read }))).toMatchObject({ outcome: { sideEffect: 'none' } });
+  });
+
+  it('what is unknown, or an error already, stays', () => {
+    expect(end(sampleClaim('done', { outcome: unsure }))).toMatchObject({ outcome: unsure });
+    expect(end(sampleClaim('done', { outcome: failure() }))).toMatchObject({ outcome: failure() });
+  });
+});

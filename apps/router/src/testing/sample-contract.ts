@@ -6,6 +6,7 @@ export interface SampleChanges {
   readonly version?: string;
   readonly description?: string;
   readonly execution?: Record<string, unknown>;
+  readonly output?: Record<string, unknown>;
   readonly governance?: Record<string, unknown>;
 }
 
@@ -39,6 +40,6 @@ export const sampleContract = (changes: SampleChanges = {}): ToolContract =>
       timeout_ms: 10_000,
       ...changes.execution,
     },
-    output: { format: 'json', budget_bytes: 4_096 },
+    output: { format: 'json', budget_bytes: 4_096, ...changes.output },
     governance: { risk: 'read', idempotent: true, claimless: true, ...changes.governance },
   });
