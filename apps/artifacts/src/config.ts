@@ -28,6 +28,8 @@ const Port = z.coerce.number().int().min(0).max(65_535);
 const Flag = z.enum(['0', '1']).default('0');
 const Whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 const TEBIBYTE = 1024 ** 4;
+/** What S3 copies in one request. */
+const S3_COPY_BYTES = 5 * 1024 ** 3;
 
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
@@ -47,6 +49,7 @@ const Environment = z.object({
   TOOLFABRIC_ARTIFACTS_S3_REGION: z.string().min(1).default('us-east-1'),
   TOOLFABRIC_ARTIFACTS_S3_ENDPOINT: z.url().optional(),
   TOOLFABRIC_ARTIFACTS_S3_PATH_STYLE: Flag,
+  TOOLFABRIC_ARTIFACTS_S3_UNFENCED: Flag,
   TOOLFABRIC_ARTIFACTS_S3_ACCESS_KEY_ID_FILE: z.string().min(1).optional(),
   TOOLFABRIC_ARTIFACTS_S3_SECRET_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_ARTIFACTS_TENANT_BYTES: Whole(1, 1_024 * TEBIBYTE).default(DEFAULT_LIMITS.tenantBytes),
@@ -116,6 +119,9 @@ const storeOf = (values: Values): StoreConfig => {
   if (directory !== undefined || bucket === undefined) {
     throw new Error('give one of TOOLFABRIC_ARTIFACTS_DIR and TOOLFABRIC_ARTIFACTS_S3_BUCKET');
   }
+  if (values.TOOLFABRIC_ARTIFACTS_MAX_BYTES > S3_COPY_BYTES) {
+    throw new Error(`TOOLFABRIC_ARTIFACTS_MAX_BYTES: a bucket takes at most ${S3_COPY_BYTES}`);
+  }
   const credentials = credentialsOf(values);
   return {
     type: 's3',
@@ -123,6 +129,7 @@ const storeOf = (values: Values): StoreConfig => {
     prefix: values.TOOLFABRIC_ARTIFACTS_S3_PREFIX,
     region: values.TOOLFABRIC_ARTIFACTS_S3_REGION,
     pathStyle: values.TOOLFABRIC_ARTIFACTS_S3_PATH_STYLE === '1',
+    unfenced: values.TOOLFABRIC_ARTIFACTS_S3_UNFENCED === '1',
     ...(values.TOOLFABRIC_ARTIFACTS_S3_ENDPOINT === undefined
       ? {}
       : { endpoint: values.TOOLFABRIC_ARTIFACTS_S3_ENDPOINT }),

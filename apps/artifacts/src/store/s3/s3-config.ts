@@ -7,6 +7,8 @@ export interface S3Config {
   readonly endpoint?: string;
   /** The bucket in the path instead of the host name. */
   readonly pathStyle: boolean;
+  /** A person saw to it that one process runs, since the provider keeps no conditions of writes. */
+  readonly unfenced: boolean;
   /** Left out: the usual places of the provider, for example the identity of a pod. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
