@@ -1,0 +1,12 @@
+export { estimateTokens, IMAGE_TOKENS } from './budget/estimate-tokens.ts';
+export { type Budget, fitToBudget, payloadSize } from './budget/fit-to-budget.ts';
+export { imageBlock, MAX_IMAGE_BYTES } from './image-block.ts';
+export { markUntrusted } from './mark-untrusted.ts';
+export * from './redact/create-redactor.ts';
+export { isMark, MARK_START, SECRET_KINDS, type SecretKind } from './redact/mark.ts';
+export type { RedactingStream } from './redact/redacting-stream.ts';
+export { isRedactionRule, REDACTION_RULES } from './redact/rules.ts';
+export { secretKindOf } from './redact/sensitive-name.ts';
+export { showHidden } from './summary/clean-text.ts';
+export type { KeyMatch } from './summary/key-lines.ts';
+export { OutputSummary, type Summary, type SummaryOptions } from './summary/output-summary.ts';

@@ -1,0 +1,68 @@
+import { STANDARD_DETECTORS } from './find-secrets.ts';
+import { compileKnownValues } from './known-values.ts';
+import { Marker, type SecretKind } from './mark.ts';
+import { JsonRedactor } from './redact-json.ts';
+import { createRedactingStream, type RedactingStream } from './redacting-stream.ts';
+import { compileRules } from './rules.ts';
+
+/**
+ * Puts `[redacted:<kind>:<8 hexadecimal digits>]` in the place of every secret. The digits are a keyed hash of the value:
+ * equal secrets of one tenant get equal digits, those of two tenants do not. Redacting twice changes nothing.
+ */
+export interface Redactor {
+  text(text: string): string;
+  /** Strings at any depth, names included, and whole values under sensitive names and at the rules' pointers. */
+  json<T>(value: T): T;
+  stream(): RedactingStream;
+  /** Marks that were made so far, streams included. */
+  readonly count: number;
+}
+
+export interface RedactorOptions {
+  /** Of the installation; 16 bytes or more. */
+  readonly secret: Uint8Array;
+  readonly tenant: string;
+  /** `governance.redact` of the contract. */
+  readonly rules?: readonly string[];
+  /** Values that are known to be secret, such as those of an environment. Those under six bytes are not searched. */
+  readonly known?: readonly string[];
+}
+
+/** A text that is shorter holds no secret that a pattern could find. */
+const MIN_TEXT = 6;
+
+/** Throws `contract_invalid` at a rule that does not exist. */
+export const createRedactor = ({ secret, tenant, rules = [], known = [] }: RedactorOptions): Redactor => {
+  const marker = new Marker(secret, tenant);
+  const compiled = compileRules(rules);
+  const knownValues = compileKnownValues(known);
+  const detectors = [...(knownValues ? [knownValues] : []), ...STANDARD_DETECTORS, ...compiled.detectors];
+  let count = 0;
+  const onHits = (hits: number): void => {
+    count += hits;
+  };
+  const stream = (): RedactingStream => createRedactingStream({ detectors, marker, onHits });
+
+  const text = (source: string): string => {
+    if (source.length < MIN_TEXT) return source;
+    const before = count;
+    const redacting = stream();
+    const parts = [redacting.push(Buffer.from(source, 'utf8')), redacting.end()];
+    return count === before ? source : Buffer.concat(parts).toString('utf8');
+  };
+  const mark = (kind: SecretKind, value: string): string => {
+    count += 1;
+    return marker.mark(kind, Buffer.from(value, 'utf8').toString('latin1'));
+  };
+  const json = new JsonRedactor({ text, mark, pointers: compiled.pointers });
+
+  return {
+    text,
+    // A value of JSON keeps its shape; only a field that a rule names may become a string.
+    json: <T>(value: T): T => json.redact(value) as T,
+    stream,
+    get count() {
+      return count;
+    },
+  };
+};

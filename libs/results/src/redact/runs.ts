@@ -1,0 +1,120 @@
+import { looksRandom } from './random-text.ts';
+import type { Detector, Span, Window } from './span.ts';
+import { findVendorKeys } from './vendor-keys.ts';
+
+const MIN_RUN = 20;
+/** Letters, digits and `_ - + / =`: what keys, tokens and base64 are made of. 1: small letter, 2: capital, 3: digit, 4: other. */
+const CLASS = new Uint8Array(256);
+for (const [characters, value] of [
+  ['abcdefghijklmnopqrstuvwxyz', 1],
+  ['ABCDEFGHIJKLMNOPQRSTUVWXYZ', 2],
+  ['0123456789', 3],
+  ['_-+/=', 4],
+] as const)
+  for (const character of characters) CLASS[character.charCodeAt(0)] = value;
+
+/** Widths at which PEM, MIME and OpenSSH wrap base64. A line of just that width is part of a block and no token. */
+const WRAPPED = /^[ \t]*[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6}(?:[A-Za-z0-9+/]{6})?)?\r?$/;
+const BASE64_LINE = /^[ \t]*[A-Za-z0-9+/]+={0,2}\r?$/;
+/** What stands before a digest that names its algorithm, a fingerprint, or data in a URL. */
+const DIGEST_BEFORE =
+  /(?:sha\d{1,3}|md5|h1|blake\w{1,3}|checksum|integrity|etag|digest|base64)["']?[-:=, ]{1,2}["']?$/i;
+const DIGEST_PART = /^(?:sha\d{1,3}|md5|h1)[-=]/i;
+
+export const isWrappedLine = (line: string): boolean => line.length <= 96 && WRAPPED.test(line);
+
+const MAX_LINE = 200;
+
+/** Where the line of this place begins; -1 when that is further away than a line of wrapped base64 is long. */
+const lineStart = (text: string, at: number): number => {
+  const from = Math.max(0, at - MAX_LINE);
+  const newline = text.slice(from, at).lastIndexOf('\n');
+  return newline >= 0 ? from + newline + 1 : from === 0 ? 0 : -1;
+};
+
+const isInWrappedBlock = ({ text, afterWrapped }: Window, at: number): boolean => {
+  const start = lineStart(text, at);
+  const newline = text.indexOf('\n', at);
+  const line = start < 0 ? '' : text.slice(start, newline < 0 ? text.length : newline);
+  if (line.length === 0 || line.length > MAX_LINE || !BASE64_LINE.test(line)) return false;
+  if (isWrappedLine(line)) return true;
+  if (start === 0) return afterWrapped;
+  const previous = lineStart(text, start - 1);
+  return previous >= 0 && isWrappedLine(text.slice(previous, start - 1));
+};
+
+const findRandom = (window: Window, start: number, end: number, found: Span[]): void => {
+  const { text } = window;
+  const mark = (from: number, to: number): void => {
+    if (DIGEST_PART.test(text.slice(from, to)) || DIGEST_BEFORE.test(text.slice(Math.max(0, from - 16), from))) return;
+    if (!isInWrappedBlock(window, from)) found.push({ start: from, end: to, kind: 'entropy' });
+  };
+  const judge = (from: number, to: number): void => {
+    if (to - from < MIN_RANDOM) return;
+    const piece = text.slice(from, to);
+    if (looksRandom(piece)) return mark(from, to);
+    // A path may lead to a random name.
+    let at = from;
+    for (const part of piece.split('/')) {
+      if (part.length < piece.length && looksRandom(part)) mark(at, at + part.length);
+      at += part.length + 1;
+    }
+  };
+  let from = start;
+  for (let at = start; at < end; at += 1) {
+    const isPadding = text.charCodeAt(at) === 61 && (at + 1 === end || text.charCodeAt(at + 1) === 61);
+    if (text.charCodeAt(at) !== 61 || isPadding) continue;
+    judge(from, at);
+    from = at + 1;
+  }
+  judge(from, end);
+};
+
+const MAX_RUN = 600;
+const MIN_RANDOM = 30;
+/** Fewer small letters, capitals or digits make no random text. */
+const MIN_EACH = 2;
+
+/** `sha512-…`, as lock files have them by the thousand. */
+const isDigest = (bytes: Uint8Array, at: number): boolean =>
+  bytes[at] === 115 && bytes[at + 1] === 104 && bytes[at + 2] === 97 && (bytes[at + 6] === 45 || bytes[at + 4] === 45);
+
+/** Keys have digits; names and paths that have none are most of what is seen. */
+const judgeRun = (window: Window, start: number, end: number, found: Span[]): void => {
+  const { bytes } = window;
+  let small = 0;
+  let capital = 0;
+  let digits = 0;
+  const last = Math.min(end, start + MAX_RUN);
+  for (let at = start; at < last; at += 1) {
+    const type = CLASS[bytes[at] as number];
+    if (type === 1) small += 1;
+    else if (type === 2) capital += 1;
+    else if (type === 3) digits += 1;
+  }
+  if (digits === 0 || findVendorKeys(window, start, end, found)) return;
+  // Longer than any token: encoded data.
+  if (end - start < MIN_RANDOM || end - start > MAX_RUN) return;
+  if (isDigest(bytes, start)) return;
+  if (small >= MIN_EACH && capital >= MIN_EACH && digits >= MIN_EACH) findRandom(window, start, end, found);
+};
+
+/** Vendor keys and random text, in runs of 20 characters or more: only every twentieth byte is looked at elsewhere. */
+export const findInRuns: Detector = (window, found) => {
+  const { bytes } = window;
+  const length = bytes.length;
+  let at = MIN_RUN - 1;
+  while (at < length) {
+    let start = at;
+    const lowest = at - MIN_RUN;
+    while (start > lowest && CLASS[bytes[start] as number] !== 0) start -= 1;
+    if (start > lowest) {
+      at = start + MIN_RUN;
+      continue;
+    }
+    let end = at + 1;
+    while (end < length && CLASS[bytes[end] as number] !== 0) end += 1;
+    judgeRun(window, start + 1, end, found);
+    at = end + MIN_RUN;
+  }
+};

@@ -1,0 +1,182 @@
+import { GramFilter } from '../gram-filter.ts';
+import { LineWindows } from '../line-windows.ts';
+import { cleanText } from './clean-text.ts';
+import { countNewlines } from './count-newlines.ts';
+import { headUnits } from './cut-text.ts';
+import { Utf8Check } from './utf8-check.ts';
+
+/** A line that stands out. */
+export interface KeyMatch {
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** With where the line begins in the stream. */
+export interface PlacedMatch extends KeyMatch {
+  readonly offset: number;
+}
+
+const WORD =
+  /(?:errors?|fail(?:s|ed|ure|ures|ing)?|panic(?:ked)?|fatal|exception|traceback|assert(?:ion)?|cannot|denied|killed|aborted|segmentation fault|undefined reference|not ok|timed out|unhandled|out of memory)\b/iy;
+const FILTER_WORDS = [
+  ...['error', 'fail', 'panic', 'fatal', 'exception', 'traceback', 'assert', 'cannot', 'denied', 'killed', 'aborted'],
+  ...['segmentation', 'undefined r', 'not ok', 'timed out', 'unhandled', 'out of memory'],
+];
+/** `0 failed`, `no errors`, and names that go on. */
+const HARMLESS_BEFORE = /(?:\b(?:0|no|without|zero) |[A-Za-z0-9_/.$-])$/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with the escape character.
+const COLOUR = /\x1b\[[0-9;]*m/g;
+/** Exceptions are named in one word: `TypeError`, `NullPointerException`. */
+const NAMED = /[a-z](?:Error|Exception|Failure)$/;
+
+/** Ends of names of files that programs name with a line. */
+const SUFFIXES = 'c cc cpp cs go h hpp java js jsx kt mjs php pl py rb rs scala sh swift ts tsx vue'.split(' ');
+const DIGITS = '0123456789'.split('');
+const PLACE_FILTER = SUFFIXES.flatMap((suffix) => DIGITS.map((digit) => `${`.${suffix}`.slice(-2)}:${digit}`));
+const SUFFIX = new RegExp(`[\\w)\\]]\\.(?:${SUFFIXES.join('|')})$`);
+
+const FILTER = new GramFilter([...FILTER_WORDS, ...PLACE_FILTER]);
+const MAX_SHOWN = 300;
+const MAX_LINE = 1024;
+const SIZES = { line: 65_536, before: 512, after: 1024 };
+
+type Found = 'word' | 'place' | undefined;
+
+const judge = (text: string, at: number): Found => {
+  // A colour is no part of a word.
+  const before = text.slice(Math.max(0, at - 24), at).replace(COLOUR, '');
+  WORD.lastIndex = at;
+  const word = WORD.exec(text)?.[0];
+  if (word !== undefined) {
+    if (!HARMLESS_BEFORE.test(before) || NAMED.test(before + word)) return 'word';
+    return undefined;
+  }
+  const isNumbered = text.charAt(at + 2) === ':' && /\d/.test(text.charAt(at + 3));
+  return isNumbered && SUFFIX.test(text.slice(Math.max(0, at - 8), at + 2)) ? 'place' : undefined;
+};
+
+/** The first lines that were found and the last ones, a bounded number. */
+class Ends {
+  readonly #most: number;
+  readonly first: PlacedMatch[] = [];
+  last: PlacedMatch[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The line of what was added last. */
+  lastLine = -1;
+
+  add(match: PlacedMatch): void {
+    this.lastLine = match.line;
+    if (this.first.length < this.#most) this.first.push(match);
+    else this.last.push(match);
+    if (this.last.length > 8 * this.#most) this.last = this.last.slice(-4 * this.#most);
+  }
+}
+
+/** Reads a stream for the lines that stand out, counts its lines, and says whether it is UTF-8. Its memory is bounded. */
+export class KeyLines {
+  readonly #words: Ends;
+  readonly #places: Ends;
+  readonly #from: number;
+  readonly #windows: LineWindows;
+  readonly #utf8 = new Utf8Check();
+  #newlines = 0;
+  /** Bytes of the stream before the window that is read. */
+  #base = 0;
+
+  /** At most so many of each sort, that begin at `from` or after it. */
+  constructor(most: number, from: number) {
+    this.#words = new Ends(most);
+    this.#places = new Ends(Math.ceil(most / 2));
+    this.#from = from;
+    this.#windows = new LineWindows(
+      {
+        lines: (bytes, from, to) => this.#read(bytes, from, from, to, to),
+        part: (bytes, context, from, cut, end) => {
+          this.#read(bytes, context, from, cut, end);
+          return cut;
+        },
+      },
+      SIZES,
+    );
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#windows.push(bytes);
+  }
+
+  end(): void {
+    this.#windows.end();
+    this.#utf8.end();
+  }
+
+  get newlines(): number {
+    return this.#newlines;
+  }
+
+  get invalidUtf8(): boolean {
+    return this.#utf8.isInvalid;
+  }
+
+  /** Those that begin in `[from, to)`, in order: words before places, the first and the last of each. */
+  between(from: number, to: number, most: number): PlacedMatch[] {
+    const inside = ({ offset }: PlacedMatch): boolean => offset >= from && offset < to;
+    const pick = (ends: Ends, count: number): PlacedMatch[] => {
+      const first = ends.first.filter(inside);
+      const last = ends.last.filter(inside);
+      const lastCount = Math.min(last.length, Math.max(Math.floor(count / 3), count - first.length));
+      return [...first.slice(0, count - lastCount), ...(lastCount === 0 ? [] : last.slice(-lastCount))];
+    };
+    const words = pick(this.#words, most);
+    const known = new Set(words.map(({ line }) => line));
+    const places = pick(this.#places, Math.min(most - words.length, Math.ceil(most / 2))).filter(
+      ({ line }) => !known.has(line),
+    );
+    return [...words, ...places].sort((a, b) => a.offset - b.offset);
+  }
+
+  #read(bytes: Buffer, context: number, from: number, to: number, end: number): void {
+    this.#utf8.push(bytes.subarray(from, to));
+    let text: string | undefined;
+    let counted = from;
+    let position = from;
+    while (position < to) {
+      const place = FILTER.next(bytes, position, Math.min(end, to + 16));
+      if (place >= to) break;
+      text ??= bytes.toString('latin1', context, end);
+      const found = judge(text, place - context);
+      position = place + 1;
+      if (found === undefined) continue;
+      const start = Math.max(context, bytes.subarray(context, place).lastIndexOf(10) + 1 + context);
+      const newline = bytes.subarray(place, end).indexOf(10);
+      const stop = newline < 0 ? end : place + newline;
+      this.#newlines += countNewlines(bytes, counted, Math.max(counted, start));
+      counted = Math.max(counted, start);
+      const offset = this.#base + start - from;
+      this.#note(found, offset, () => shownLine(bytes, start, place, stop));
+      // One word a line is enough; a place does not hide a word after it.
+      if (found === 'word') position = Math.max(position, stop);
+    }
+    this.#newlines += countNewlines(bytes, counted, to);
+    this.#base += to - from;
+  }
+
+  #note(found: 'word' | 'place', offset: number, show: () => string): void {
+    const line = this.#newlines + 1;
+    const ends = found === 'word' ? this.#words : this.#places;
+    if (offset >= this.#from && ends.lastLine !== line) ends.add({ line, offset, text: show() });
+  }
+}
+
+/** The line, or what stands around the finding in a long one. */
+const shownLine = (bytes: Buffer, start: number, place: number, stop: number): string => {
+  const from = place - start > 200 ? place - 100 : start;
+  const { text } = cleanText(bytes.subarray(from, Math.min(stop, from + MAX_LINE)));
+  const cut = headUnits(text, MAX_SHOWN);
+  const isWhole = from === start && cut === text.length && stop - from <= MAX_LINE;
+  return `${from === start ? '' : '… '}${text.slice(0, cut).trimEnd()}${isWhole || cut === text.length ? '' : ' …'}`;
+};
