@@ -134,7 +134,7 @@ describe('TR-1: one call is one trace', () => {
   });
 });
 
-describe('TR-2: what a settled call tells', () => {
+describe('TR-1: what a settled call tells', () => {
   it('has everything that a row needs', async () => {
     const first = await cluster.client().call({ taskId, tool: 'truth.append', args: { identity: 'told-1' } });
     const { callId } = await cluster.client().call({

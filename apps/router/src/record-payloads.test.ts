@@ -81,7 +81,7 @@ describe('the payloads of a call', () => {
     });
   });
 
-  it('RS-2: hold no secret, wherever it stands', async () => {
+  it('RS-5: hold no secret, wherever it stands', async () => {
     const event = await record(
       ended(
         {
@@ -105,7 +105,7 @@ describe('the payloads of a call', () => {
     expect(text.match(/\[redacted:/g)?.length).toBeGreaterThan(7);
   });
 
-  it('RS-2: the rules of the contract hold, for arguments and for data', async () => {
+  it('RS-5: the rules of the contract hold, for arguments and for data', async () => {
     const event = await record(ended({ note: 'mine', other: 'seen' }, { data: { note: 'mine too', other: 'seen' } }), {
       contract: withRules(['/note']),
     });
@@ -115,7 +115,7 @@ describe('the payloads of a call', () => {
     }
   });
 
-  it('RS-2: equal secrets of two tenants cannot be recognised', async () => {
+  it('RS-5: equal secrets of two tenants cannot be recognised', async () => {
     const of = async (tenant: string) => {
       const call = ended({ note: CANARY });
       return textOf(await record({ ...call, actor: { ...call.actor, tenant } }), 'arguments');

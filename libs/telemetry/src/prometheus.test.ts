@@ -17,7 +17,7 @@ const namesIn = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+)/gm)
 
 describe('the numbers of a service', () => {
   it.each(['gateway', 'router', 'worker', 'artifacts', 'trace-writer'] as const)(
-    'OP-2: of %s: its rows',
+    'of %s: its rows',
     async (role) => {
       const rows = Object.entries<MetricRow>(METRIC_TABLE).filter(([, { by }]) => !by || by.includes(role));
       expect(namesIn(await create(role).text())).toEqual(rows.map(([name]) => name).sort());

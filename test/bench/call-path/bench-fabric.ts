@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +25,16 @@ export interface FabricOptions {
   readonly profiles?: string;
   /** The checkout whose services are started; this one when left out. */
   readonly root?: string;
+  /** More for the environment of every service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether redacted arguments and results are recorded. */
+  readonly payloads?: boolean;
 }
+
+const profiling = (name: ServiceName, profiles: string | undefined): Readonly<Record<string, string>> =>
+  profiles === undefined
+    ? {}
+    : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-name=${name}.cpuprofile` };
 
 /**
  * The whole path on one machine as it is run in production: every service a process of its own, the production pace,
@@ -60,18 +70,21 @@ export class BenchFabric {
     return { ...Object.fromEntries(services), 'nats-server': this.server.pid };
   }
 
-  async #start({ tools, tenants, profiles, root = ROOT }: FabricOptions): Promise<void> {
+  async #start({ tools, tenants, profiles, root = ROOT, env = {}, payloads = false }: FabricOptions): Promise<void> {
     const ledger = await connectLedger(this.server.configFor('router', 'bench-seeds'));
     await seedTools(ledger, tools);
     const { callers, tokens } = await seedActors(ledger, tenants);
     await ledger.close();
     this.#writeFiles(tokens);
-    const spawned = (['router', 'worker', 'gateway'] as const).map((name) => this.#spawn(root, name, profiles));
+    const redaction = payloads ? { TOOLFABRIC_REDACTION_KEY_FILE: join(this.#directory, 'redaction.key') } : {};
+    const spawned = (['router', 'worker', 'gateway'] as const).map((name) =>
+      this.#spawn(root, name, { ...profiling(name, profiles), ...redaction, ...env }),
+    );
     const [, , gateway] = await Promise.all(spawned.map(({ ready }) => ready));
     this.point = { address: String(gateway?.['address']), actors: callers };
   }
 
-  #spawn(root: string, name: ServiceName, profiles: string | undefined): SpawnedService {
+  #spawn(root: string, name: ServiceName, env: Readonly<Record<string, string>>): SpawnedService {
     const file = (of: string) => join(this.#directory, of);
     const service = spawnService(join(root, APPS[name]), {
       TOOLFABRIC_NATS_URL: this.server.url,
@@ -84,9 +97,7 @@ export class BenchFabric {
       TOOLFABRIC_TOKENS_FILE: file('tokens.json'),
       TOOLFABRIC_GATEWAY_PORT: '0',
       TRUTH_FILE: file('truth.log'),
-      ...(profiles === undefined
-        ? {}
-        : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-name=${name}.cpuprofile` }),
+      ...env,
     });
     this.#services[name] = service;
     return service;
@@ -115,6 +126,7 @@ export class BenchFabric {
     const { privateKey, entry } = generateSigningKey('bench-router', ['router']);
     mkdirSync(this.#directory, { recursive: true });
     write('tokens.json', JSON.stringify(tokens));
+    write('redaction.key', randomBytes(32).toString('base64'));
     write('signing.pem', privateKey);
     write('public-keys.json', JSON.stringify([entry]));
     for (const [user, seed] of Object.entries(this.server.keys.seeds)) write(`${user}.seed`, seed);
