@@ -13,3 +13,7 @@ test('ships for free from 50.00 on', () => {
 test('takes a discount off', () => {
   assert.equal(total([{ price: 1000, quantity: 1 }], 'WELCOME'), 1390);
 });
+
+test('a code never makes shipping free', () => {
+  assert.equal(total([{ price: 2600, quantity: 2 }], 'SUMMER'), 4910);
+});

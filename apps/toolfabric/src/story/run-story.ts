@@ -1,11 +1,11 @@
-import { connectFabric } from '@toolfabric/client';
-import { FabricError, type Json } from '@toolfabric/kernel';
+import { connectFabric, type FabricClient } from '@toolfabric/client';
+import { FabricError, type Json, systemClock } from '@toolfabric/kernel';
 import type { ClientFile } from '../cli/connect.ts';
 import { EXIT } from '../cli/exit-codes.ts';
 import type { Output } from '../cli/output.ts';
 import { StoryMismatch } from './checks.ts';
 import { makeSampleRepository, sampleFolder } from './sample-repository.ts';
-import { STEPS, type StepEnd, type Story } from './steps.ts';
+import { STEPS, type StepEnd, type Story, TRACE_STEP } from './steps.ts';
 
 export interface StoryOptions {
   readonly client: ClientFile;
@@ -24,18 +24,21 @@ export const runStory = async ({ client, stateDir, git, output, signal }: StoryO
   try {
     await makeSampleRepository(sampleFolder(stateDir), git);
     const task = await fabric.createTask(
-      { title: 'story: free shipping by mistake', workspace: { type: 'clone', path: sampleFolder(stateDir) } },
+      {
+        title: 'story: free shipping by mistake',
+        workspace: { type: 'clone', path: sampleFolder(stateDir) },
+        testCommand: { argv: ['node', '--test'] },
+      },
       { signal },
     );
     output.show(
       { event: 'task', taskId: task.taskId },
       `story: task ${task.taskId} on a clone of the sample repository`,
     );
-    const story: Story = {
-      memory: {},
-      call: (tool: string, args: Record<string, Json>) => fabric.call({ taskId: task.taskId, tool, args }, { signal }),
-    };
-    for (const step of STEPS) {
+    const story = storyOf(fabric, task.taskId, signal);
+    const steps = (await hasTraces(fabric, signal)) ? [...STEPS, TRACE_STEP] : STEPS;
+    if (steps === STEPS) output.note('story: no trace store here; see `toolfabric doctor`');
+    for (const step of steps) {
       const began = performance.now();
       const told = await step.run(story);
       tellStep(step.name, performance.now() - began, told, output);
@@ -51,6 +54,47 @@ export const runStory = async ({ client, stateDir, git, output, signal }: StoryO
     fabric.close();
   }
 };
+
+const TRACE_MS = 20_000;
+const LOOK_AGAIN_MS = 100;
+
+/** A trace is written a moment after its call; one that never comes is told as it was seen last. */
+const traceOf = async (fabric: FabricClient, callId: string, signal: AbortSignal) => {
+  const until = systemClock.monotonic() + TRACE_MS;
+  for (;;) {
+    const trace = await fabric.getTrace(callId, { signal });
+    const isWhole = trace.call !== undefined && trace.spans.some(({ service }) => service.startsWith('worker'));
+    if (isWhole || systemClock.monotonic() > until) return trace;
+    await systemClock.sleep(LOOK_AGAIN_MS, signal);
+  }
+};
+
+async function* logOf(fabric: FabricClient, callId: string, signal: AbortSignal) {
+  const decoder = new TextDecoder();
+  for await (const { data, complete } of fabric.readCallLog(callId, { follow: true, signal })) {
+    const text = decoder.decode(data, { stream: !complete });
+    if (text !== '') yield text;
+  }
+}
+
+const storyOf = (fabric: FabricClient, taskId: string, signal: AbortSignal): Story => ({
+  memory: {},
+  call: (tool: string, args: Record<string, Json>) => fabric.call({ taskId, tool, args }, { signal }),
+  background: (tool: string, args: Record<string, Json>) =>
+    fabric.startCall({ taskId, tool, args, background: true }, { signal }),
+  log: (callId) => logOf(fabric, callId, signal),
+  get: (callId) => fabric.getCall(callId, { signal }),
+  trace: (callId) => traceOf(fabric, callId, signal),
+});
+
+const hasTraces = (fabric: FabricClient, signal: AbortSignal): Promise<boolean> =>
+  fabric.listCalls({ limit: 1 }, { signal, timeoutMs: TRACE_MS }).then(
+    () => true,
+    (thrown: unknown) => {
+      if (thrown instanceof FabricError && thrown.type === 'traces_unavailable') return false;
+      throw thrown;
+    },
+  );
 
 /** Name, status, duration as the caller saw it, proof, call id; then what the step wants to show. */
 const tellStep = (name: string, tookMs: number, { call, shows }: StepEnd, output: Output): void => {

@@ -1,12 +1,21 @@
+import type { Trace } from '@toolfabric/client';
 import type { CallView } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
 import { z } from 'zod';
+import { drawTrace } from '../cli/draw-trace.ts';
 import { errorOf, expectThat, okData } from './checks.ts';
 
 export interface Story {
   /** What one step found out and a later one needs. */
-  readonly memory: { hash?: string };
+  readonly memory: { hash?: string; background?: string };
   call(tool: string, args: Record<string, Json>): Promise<CallView>;
+  /** Proposes a call that runs apart from any wait; gives its handle. */
+  background(tool: string, args: Record<string, Json>): Promise<CallView>;
+  /** The pieces of the log of a call, until it has ended. */
+  log(callId: string): AsyncIterable<string>;
+  get(callId: string): Promise<CallView>;
+  /** What is stored about a call, once it is there. */
+  trace(callId: string): Promise<Trace>;
 }
 
 export interface StepEnd {
@@ -62,6 +71,82 @@ const read: Step = {
     expectThat(text.includes(OLD_TEXT), 'the text that is to change');
     memory.hash = sha256;
     return { call: view, shows: [`sha256 ${sha256}`] };
+  },
+};
+
+const Tests = z.looseObject({
+  verdict: z.enum(['passed', 'failed', 'not_run']),
+  survivors: z.int(),
+  tests: z.looseObject({
+    passed: z.int(),
+    failed: z.int(),
+    failures: z.array(z.looseObject({ name: z.string(), file: z.string().optional(), line: z.int().optional() })),
+  }),
+});
+
+const failingTests: Step = {
+  name: 'run the tests',
+  run: async ({ call }) => {
+    const view = await call('test.run', {});
+    const { verdict, tests, survivors } = okData(view, Tests);
+    expectThat(verdict === 'failed' && tests.failed === 1, 'one failing test');
+    expectThat(survivors === 0, 'no process left over');
+    const [failure] = tests.failures;
+    expectThat(failure?.file === 'test/basket.test.js' && failure.line !== undefined, 'its file and line');
+    return { call: view, shows: [`${failure?.file}:${failure?.line}  ${failure?.name}`] };
+  },
+};
+
+const passingTests: Step = {
+  name: 'run the tests again',
+  run: async ({ call }) => {
+    const view = await call('test.run', {});
+    const { verdict, tests } = okData(view, Tests);
+    expectThat(verdict === 'passed' && tests.failed === 0, 'tests that pass');
+    return { call: view, shows: [view.result?.summary ?? ''] };
+  },
+};
+
+const diff: Step = {
+  name: 'show what changed',
+  run: async ({ call }) => {
+    const view = await call('git.diff', {});
+    const { diff: text } = okData(view, z.looseObject({ diff: z.string() }));
+    expectThat(text.includes(`+++ b/${FILE}`) && text.includes('+  const goods'), 'the edit in the diff');
+    return { call: view, shows: text.split('\n').filter((line) => /^[-+]/.test(line)) };
+  },
+};
+
+const MONTHS = 8;
+
+const background: Step = {
+  name: 'start a long report',
+  run: async ({ background: start, log, get, memory }) => {
+    const handle = await start('process.run', { argv: ['node', 'scripts/year.js'] });
+    expectThat(handle.state === 'queued' || handle.state === 'running', 'a handle while it runs');
+    memory.background = handle.callId;
+    let text = '';
+    let whileRunning = 0;
+    for await (const piece of log(handle.callId)) {
+      text += piece;
+      if ((await get(handle.callId)).state === 'running') whileRunning += piece.length;
+    }
+    const view = await get(handle.callId);
+    okData(view, z.looseObject({ exit_code: z.literal(0), survivors: z.literal(0) }));
+    const lines = text.trimEnd().split('\n');
+    expectThat(lines.length === MONTHS, `${MONTHS} lines in the log`);
+    expectThat(whileRunning > 0, 'a part of the log while it ran');
+    return { call: view, shows: [`${lines[0]} … ${lines.at(-1)}  (read while it ran)`] };
+  },
+};
+
+const traced: Step = {
+  name: 'look at its trace',
+  run: async ({ trace, get, memory }) => {
+    const callId = memory.background ?? '';
+    const found = await trace(callId);
+    expectThat(found.call?.tool === 'process.run', 'the call in the trace store');
+    return { call: await get(callId), shows: drawTrace(callId, { ...found, payloads: [] }).split('\n') };
   },
 };
 
@@ -124,4 +209,19 @@ const repaired: Step = {
   },
 };
 
-export const STEPS: readonly Step[] = [list, search, read, edit, staleEdit, badArguments, repaired];
+export const STEPS: readonly Step[] = [
+  list,
+  failingTests,
+  search,
+  read,
+  edit,
+  staleEdit,
+  badArguments,
+  repaired,
+  passingTests,
+  diff,
+  background,
+];
+
+/** The last step, where there is a trace store. */
+export const TRACE_STEP = traced;

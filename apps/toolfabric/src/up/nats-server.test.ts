@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { recoversAlone } from '@toolfabric/bus-nats';
 import { silentLogger, systemClock } from '@toolfabric/kernel';
 import type { RunningService } from '@toolfabric/service-host';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askProgram, versionIn } from '../programs/ask-program.ts';
 import { findProgram } from '../programs/find-program.ts';
 import { identify, isAlive, ProcessIdentity } from '../programs/process-identity.ts';
 import { type NatsOptions, startNatsServer } from './nats-server.ts';
@@ -97,6 +99,31 @@ describe('the nats-server of `up`', () => {
     process.kill(first.pid, 'SIGKILL');
     await eventually(() => identity().pid !== first.pid);
     await eventually(() => reachable(server.address));
+  });
+
+  it('N4: has its store prepared before every start', async () => {
+    const stream = join(stateFiles(folder).nats.store, 'jetstream', 'CORE', 'streams', 'S', 'msgs');
+    const left = () => readdirSync(stream).sort();
+    makePrivateDir(stream);
+    const { text } = await askProgram(program, ['--version']);
+    const ready = (block: number) => (recoversAlone(versionIn(text) ?? '') ? `${block}.blk` : `000000000${block}.blk`);
+    writeFileSync(join(stream, '7.blk'), '');
+    await start();
+    expect(left()).toContain(ready(7));
+    const first = identity();
+    writeFileSync(join(stream, '8.blk'), '');
+    process.kill(first.pid, 'SIGKILL');
+    await eventually(() => identity().pid !== first.pid);
+    expect(left()).toContain(ready(8));
+  });
+
+  it('is given up when its store cannot be prepared', async () => {
+    const server = await start();
+    const streams = join(stateFiles(folder).nats.store, 'jetstream', 'CORE', 'streams');
+    makePrivateDir(join(streams, 'S'));
+    writeFileSync(join(streams, 'S', 'msgs'), 'no folder');
+    process.kill(identity().pid, 'SIGKILL');
+    expect(await server.failed).toContain('nats-server ended 6 times');
   });
 
   it('is given up when it ends again and again', async () => {

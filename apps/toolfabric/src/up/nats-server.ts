@@ -10,7 +10,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { orderBlockFiles } from '@toolfabric/bus-nats';
+import { prepareStore } from '@toolfabric/bus-nats';
 import { FabricError, type Logger, systemClock } from '@toolfabric/kernel';
 import type { RunningService } from '@toolfabric/service-host';
 import { askProgram, versionIn } from '../programs/ask-program.ts';
@@ -75,7 +75,7 @@ class NatsServer {
   /** Throws `unavailable` when it does not answer in time. */
   async start(): Promise<void> {
     const { program, setpriv, files } = this.#options;
-    await orderBlockFiles(files.store, this.#version); // N4
+    await prepareStore(files.store, this.#version); // N4
     const log = openSync(files.log, this.#ends === 0 ? 'w' : 'a', 0o600);
     const child = startGuarded({ program, args: ['-c', files.config], setpriv, log, env: {} });
     closeSync(log);
