@@ -38,6 +38,8 @@ export interface CommandSpec {
   readonly binds: readonly Bind[];
   /** Working directory inside. */
   readonly cwd: string;
+  /** Directories and links inside, as bubblewrap arguments, after the binds. */
+  readonly arrange?: readonly string[];
 }
 
 const limited = (confinement: Confinement, { command }: CommandSpec, limits: CommandLimits): string[] => {
@@ -110,6 +112,7 @@ export const confinedCommand = (
   '--dir',
   INSIDE.home,
   ...spec.binds.flatMap(({ source, target, writable }) => [writable ? '--bind' : '--ro-bind', source, target]),
+  ...(spec.arrange ?? []),
   '--chdir',
   spec.cwd,
   '--',

@@ -25,14 +25,15 @@ export interface ConfinedRequest extends CommandSpec {
   readonly user: User | undefined;
   readonly env?: Readonly<Record<string, string>>;
   /** Descriptor of the lock that is to be held until the last process of the command is gone. */
-  readonly lock: number;
+  readonly lock?: number;
   readonly onOutput: OutputListener;
-  readonly onErrorOutput: OutputListener;
+  /** Left out, only the beginning of standard error is kept. */
+  readonly onErrorOutput?: OutputListener;
   /** Milliseconds from the start of the program. */
   readonly timeMs: number;
   readonly signal: AbortSignal;
   /** The sandbox stands; the program begins when this resolves, and never does when it rejects. */
-  readonly ready: () => Promise<void>;
+  readonly ready?: () => Promise<void>;
   /** Looks at the disk from time to time; true ends the command. */
   readonly diskFull?: () => Promise<boolean>;
 }
@@ -40,6 +41,8 @@ export interface ConfinedRequest extends CommandSpec {
 export interface ConfinedEnd {
   /** Null when a signal ended the sandbox itself. */
   readonly code: number | null;
+  /** The beginning of standard error. */
+  readonly errors: string;
   readonly ending: Ending;
   readonly outputMayContinue: boolean;
   /** Each limit that was enforced, by a counter of the kernel or by the worker. */
@@ -106,7 +109,7 @@ const letBegin = async (started: Started, life: Life, request: ConfinedRequest):
     throw unavailable('the sandbox could not be put under its limits', thrown);
   }
   hold.release();
-  await request.ready();
+  await request.ready?.();
   hold.begin();
 };
 
@@ -135,7 +138,7 @@ const startAll = async (
       args,
       env: environmentOf(confinement, request.env),
       user,
-      descriptors: ['pipe', 'pipe', 'pipe', filter ?? 'pipe', request.lock],
+      descriptors: ['pipe', 'pipe', 'pipe', filter ?? 'pipe', request.lock ?? 'pipe'],
       onStart: (started) => {
         beginning = letBegin(started, life, request).then(watching, (why: unknown) => {
           thrown = why;
@@ -143,7 +146,7 @@ const startAll = async (
         });
       },
       onOutput: request.onOutput,
-      onErrorOutput: request.onErrorOutput,
+      ...(request.onErrorOutput === undefined ? {} : { onErrorOutput: request.onErrorOutput }),
       timeoutMs: START_MS + request.timeMs,
       signal: AbortSignal.any([request.signal, stop.signal]),
     });
@@ -182,6 +185,7 @@ export const runConfined = async (confinement: Confinement, request: ConfinedReq
     enforced(life);
     return {
       code: end.code,
+      errors: end.stderr,
       ending: wasStopped(end, life, request.signal),
       outputMayContinue: end.outputMayContinue,
       limits: life.limits,

@@ -1,6 +1,8 @@
 import type { AnyTool } from '@toolfabric/worker-runtime';
 import type { Driver } from '../driver.ts';
 import { editFileTool } from './edit-file.ts';
+import { gitDiffTool } from './git-diff.ts';
+import { gitStatusTool } from './git-status.ts';
 import { listFilesTool } from './list-files.ts';
 import { prepareWorkspaceTool } from './prepare-workspace.ts';
 import { processRunTool } from './process-run.ts';
@@ -14,6 +16,8 @@ export const createTools = (driver: Driver): readonly AnyTool[] => [
   readFileTool(driver),
   searchCodeTool(driver),
   editFileTool(driver),
+  gitStatusTool(driver),
+  gitDiffTool(driver),
   prepareWorkspaceTool(driver),
   processRunTool(driver),
   testRunTool(driver),
