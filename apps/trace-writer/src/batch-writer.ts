@@ -182,6 +182,7 @@ export class BatchWriter {
     while (!this.#stop.signal.aborted) {
       try {
         await this.#store.insert(batch.map(({ rows }) => rows));
+        if (this.#away) this.#log.info('store.back');
         this.#away = false;
         this.#batches += 1;
         this.#stored += batch.length;
@@ -191,6 +192,7 @@ export class BatchWriter {
         return;
       } catch (error) {
         if (error instanceof RowsRejected) return this.#divide(batch);
+        if (!this.#away) this.#log.warn('store.away', { reason: error instanceof Error ? error.message : '' });
         this.#away = true;
         this.#retries += 1;
         this.#metrics.count('toolfabric_trace_inserts_total', { outcome: 'repeated' });

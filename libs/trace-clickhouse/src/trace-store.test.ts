@@ -95,13 +95,17 @@ describe('one row a call', () => {
     expect((await list(actor)).calls).toHaveLength(1);
   });
 
-  it('the end of an unknown call replaces it, whichever comes first', async () => {
-    for (const order of [0, 1]) {
+  it('the end of an unknown call replaces it, whichever comes first and whatever the clocks say', async () => {
+    for (const [order, later] of [
+      [0, 5_000],
+      [1, 5_000],
+      [0, -5_000],
+    ] as const) {
       const actor = someone();
       const n = next();
       const at = Date.now() - 10_000;
       const unknown = settledEvent(n, { actor, at, state: 'unknown' });
-      const final = settledEvent(n, { actor, at: at + 5_000, state: 'ok' });
+      const final = settledEvent(n, { actor, at: at + later, state: 'ok' });
       const both = order === 0 ? [unknown, final] : [final, unknown];
       for (const event of both) await put(event);
       const { calls: found } = await list(actor);

@@ -68,7 +68,7 @@ describe('the process of the engine', () => {
     await makeTable(database);
     let acknowledged = 0;
     let killed = 0;
-    for (let batch = 0; batch < 60; batch += 1) {
+    for (let batch = 0; batch < 36; batch += 1) {
       const from = batch * 500;
       const inserting = put(database, from, 500);
       if (batch % 12 === 5) {
@@ -92,6 +92,27 @@ describe('the process of the engine', () => {
     expect(await countOf(database)).toBe(300);
     await until(() => events.includes('renewed'));
     expect(keeper.status.starts).toBeGreaterThan(1);
+  });
+
+  it('over its bound gets no new work, so that it is renewed even under questions that never pause', async () => {
+    const { keeper, database, events } = await open({ memoryBytes: 200 * MIB });
+    await makeTable(database);
+    const stop = performance.now() + 2_000;
+    const asking = Array.from({ length: 4 }, async () => {
+      let answered = 0;
+      while (performance.now() < stop || !events.includes('renewed')) {
+        await database.rows(Count, 'SELECT toUInt8(sleepEachRow(0.05)) + count() AS n FROM {db}.t');
+        answered += 1;
+      }
+      return answered;
+    });
+    expect(Math.min(...(await Promise.all(asking)))).toBeGreaterThan(0);
+    expect(keeper.status.starts).toBeGreaterThan(1);
+  });
+
+  it('far above its bound is ended at once', async () => {
+    const { events } = await open({ memoryBytes: 64 * MIB });
+    await until(() => events.includes('over_memory') && events.includes('ended'));
   });
 
   it('that stands still is ended and replaced: work goes on without it', async () => {

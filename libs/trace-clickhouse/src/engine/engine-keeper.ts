@@ -34,8 +34,8 @@ const MOST_REQUESTS = 64;
 /**
  * Keeps one engine process running on the data directory.
  *
- * Invariants. (1) At most one process at a time. (2) A process that holds more than the bound is renewed when no work
- * is in it; one far above is killed. (3) Work waits for the next process within its own timeout, and not at all when
+ * Invariants. (1) At most one process at a time. (2) A process that holds more than the bound gets no new work, and is
+ * renewed when its last piece of work has ended; one far above is killed. (3) Work waits for the next process within its own timeout, and not at all when
  * the engine is absent.
  */
 export class EngineKeeper {
@@ -44,6 +44,7 @@ export class EngineKeeper {
   readonly #running: Promise<void>;
   #current: EngineProcess | undefined;
   #renewing = false;
+  #leaving: EngineProcess | undefined;
   #absent = '';
   #reason = 'the engine is being opened';
   #version = '';
@@ -137,9 +138,9 @@ export class EngineKeeper {
       if (!this.#stop.signal.aborted) onEvent(this.#renewing ? 'renewed' : 'ended', { pid: engine.pid });
     } catch (error) {
       const why = error instanceof EngineNotOpened ? error.why : 'broken';
+      if (this.#reason !== REASONS[why]) onEvent('not_opened', { why });
       this.#reason = REASONS[why];
       if (why === 'missing') this.#absent = REASONS.missing;
-      onEvent('not_opened', { why });
     } finally {
       this.#current = undefined;
       this.#announce();
@@ -156,8 +157,10 @@ export class EngineKeeper {
 
   #renewWhenIdle(): void {
     const engine = this.#current;
-    if (engine === undefined || this.#renewing || engine.busy || engine.rss <= this.#options.memoryBytes) return;
+    if (engine === undefined || (!this.#renewing && engine.rss <= this.#options.memoryBytes)) return;
     this.#renewing = true;
+    if (engine.busy || this.#leaving === engine) return;
+    this.#leaving = engine;
     void engine.close();
   }
 
