@@ -131,7 +131,6 @@ describe('fields that nothing enforces', () => {
     'execution.network': { execution: { network: 'permit' } },
     'execution.credentials': { execution: { credentials: ['github'] } },
     'execution.options': { execution: { options: { nice: 5 } } },
-    'output.budget_tokens': { output: { budget_tokens: 500 } },
     'governance.resource': { governance: { resource: 'workspace:{/path}' } },
     'governance.preview': { governance: { preview: 'writes {/path}' } },
     'governance.reconcile.fence': {
@@ -139,8 +138,6 @@ describe('fields that nothing enforces', () => {
     },
     'governance.max_calls_per_turn': { governance: { max_calls_per_turn: 3 } },
     'governance.pii_allowed': { governance: { pii_allowed: false } },
-    'governance.retention_days': { governance: { retention_days: 7 } },
-    'governance.redact': { governance: { redact: ['authorization'] } },
   };
 
   it.each(UNENFORCED_FIELDS.map(({ path }) => path))('RG-2: %s is refused rather than ignored', (path) => {

@@ -1,5 +1,6 @@
 import { effectOf, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
+import { isRedactionRule, REDACTION_RULES } from '@toolfabric/results';
 import { pointerTokens } from './json-pointer.ts';
 import { isSchemaObject } from './schema-keywords.ts';
 import { parseTemplate } from './template.ts';
@@ -95,7 +96,14 @@ const group: Rule = ({ name, toolset }) => [
   name.split('.')[0] !== toolset && `toolset: ${name} belongs to the group ${name.split('.')[0]}`,
 ];
 
-const RULES: readonly Rule[] = [group, timeouts, reads, writes, fences, templates];
+const redaction: Rule = ({ governance: { redact } }) =>
+  redact.map(
+    (rule) =>
+      !isRedactionRule(rule) &&
+      `governance.redact: there is no rule ${JSON.stringify(rule.slice(0, 80))}; a rule is a JSON pointer or one of ${REDACTION_RULES.join(', ')}`,
+  );
+
+const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, fences, templates];
 
 /** What breaks a rule between execution and governance; each begins with the path of the field. */
 export const governanceProblems = (contract: ToolContract): string[] =>

@@ -201,6 +201,13 @@ describe('RG-2: publication', () => {
     expect(problems(output)).toContain(expected);
   });
 
+  it('RS-5: refuses a redaction rule that does not exist, and takes names and pointers', () => {
+    const of = (redact: string[]) =>
+      checkPublication(sampleContract({ governance: { risk: 'workspace_write', redact } }), []).join('\n');
+    expect(of(['authorisation'])).toContain('there is no rule "authorisation"');
+    expect(of(['authorization', 'email', '/answers/*/phone'])).toBe('');
+  });
+
   it('takes rules that compile', () => {
     expect(problems({ schema: SCHEMA, error_when: 'data.error', success_when: 'data.exit_code == `0`' })).toBe('');
     const citation = {

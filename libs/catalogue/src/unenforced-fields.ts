@@ -22,7 +22,6 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
   { path: 'execution.network', isUsed: (c) => c.execution.network !== 'none', allowed: 'none' },
   { path: 'execution.credentials', isUsed: (c) => c.execution.credentials.length > 0, allowed: NOTHING },
   { path: 'execution.options', isUsed: (c) => Object.keys(c.execution.options).length > 0, allowed: NOTHING },
-  { path: 'output.budget_tokens', isUsed: (c) => c.output.budget_tokens !== undefined, allowed: NOTHING },
   { path: 'governance.resource', isUsed: (c) => c.governance.resource !== undefined, allowed: NOTHING },
   { path: 'governance.preview', isUsed: (c) => c.governance.preview !== undefined, allowed: NOTHING },
   {
@@ -36,8 +35,6 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
     allowed: NOTHING,
   },
   { path: 'governance.pii_allowed', isUsed: (c) => !c.governance.pii_allowed, allowed: 'true' },
-  { path: 'governance.retention_days', isUsed: (c) => c.governance.retention_days !== 30, allowed: NOTHING },
-  { path: 'governance.redact', isUsed: (c) => c.governance.redact.length > 0, allowed: NOTHING },
 ];
 
 /** Who keeps each field; where only some of its values are kept, it stands in both tables. */
@@ -66,6 +63,9 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'output.error_when': 'settlement',
   'output.artifacts': 'dispatch: the leave to store them',
   'output.budget_bytes': 'limits of the decision',
+  'output.budget_tokens': 'limits of the decision: an estimate, kept by the worker',
+  'governance.redact': 'worker: everything that a tool says',
+  'governance.retention_days': 'the leave to store artifacts',
   'governance.risk': 'policy and execution choice',
   'governance.idempotent': 'ledger: whether a call may be run again',
   'governance.claimless': 'ledger and worker',

@@ -56,6 +56,15 @@ export const parseOutcome = (returned: unknown): Outcome => {
   throw new TypeError('the tool returned no valid outcome');
 };
 
+/** Bytes of an output that are worth reading through; more than that never fits, whatever is cut from it. */
+const MAX_READ_BYTES = 1024 * 1024;
+
+/** An output beyond every budget is left out before anything walks through it. */
+export const dropHuge = (outcome: Outcome): Outcome => {
+  const total = sizeOf(outcome.data) + sizeOf(outcome.content);
+  return total <= MAX_READ_BYTES ? outcome : withoutOutput(outcome, total);
+};
+
 /**
  * An effect that the tool reports without having begun it is a fault of the tool, and still an effect: nobody knows
  * what happened, so it is never told as none (L3).

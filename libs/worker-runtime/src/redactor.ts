@@ -1,24 +1,19 @@
-/** Takes secrets out of a stream of bytes, also those that a chunk border cuts. */
-export interface RedactingStream {
-  push(bytes: Uint8Array): Uint8Array;
-  end(): Uint8Array;
-}
+import type { WorkBody } from '@toolfabric/contract';
+import { createRedactor, type RedactingStream, type Redactor } from '@toolfabric/results';
+import type { WorkerContext } from './worker-context.ts';
 
-/** Puts a mark in the place of every secret: equal secrets of one tenant get equal marks. */
-export interface Redactor {
-  text(text: string): string;
-  json<T>(value: T): T;
-  stream(): RedactingStream;
-  /** Marks that were made. */
-  readonly count: number;
-}
+export type { RedactingStream, Redactor };
 
 const NOTHING = new Uint8Array(0);
 
-/** Changes nothing. */
+/** Changes nothing; for tests of tools. */
 export const plainRedactor: Redactor = {
   text: (text) => text,
   json: (value) => value,
   stream: () => ({ push: (bytes) => bytes, end: () => NOTHING }),
   count: 0,
 };
+
+/** The redactor of one execution. Throws `contract_invalid` for a rule that this worker does not know. */
+export const redactorOf = (ctx: WorkerContext, { tenant, redact = [] }: WorkBody): Redactor =>
+  createRedactor({ secret: ctx.redactionSecret, tenant, rules: redact });

@@ -2,9 +2,10 @@ import type { Outcome, WorkBody } from '@toolfabric/contract';
 import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
 import { unknownOutcome } from '@toolfabric/ledger';
 import { StoreUnavailable } from '@toolfabric/ports';
-import { boundOutcome, checkOutcome, MAX_INTENT_BYTES, parseOutcome } from './bound-outcome.ts';
+import { checkOutcome, MAX_INTENT_BYTES } from './bound-outcome.ts';
 import type { AnyTool, ProbeAnswer, ToolContext } from './define-tool.ts';
-import { plainRedactor } from './redactor.ts';
+import { plainRedactor, type Redactor, redactorOf } from './redactor.ts';
+import { shapeOutcome } from './shape-outcome.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** How long a tool may take to give up after its signal was aborted. */
@@ -32,10 +33,16 @@ const errorOf = (error: FabricError): Outcome => ({
   error: error.toToolError(),
 });
 
-/** The answer of a probe travels as data; a receipt in it is bounded as the outcome that it will become. */
-const endOfProbe = (answer: ProbeAnswer, budget: number): Outcome => {
+type Shape = (returned: unknown) => Outcome;
+
+/** The answer of a probe travels as data; a receipt in it is shaped as the outcome that it will become. */
+const endOfProbe = (answer: ProbeAnswer, shape: Shape, redactor: Redactor): Outcome => {
   const data =
-    answer.answer === 'found' ? { ...answer, receipt: boundOutcome(parseOutcome(answer.receipt), budget) } : answer;
+    answer.answer === 'found'
+      ? { ...answer, receipt: shape(answer.receipt) }
+      : answer.answer === 'not_visible'
+        ? { ...answer, reason: redactor.text(answer.reason).slice(0, 1000) }
+        : answer;
   return {
     status: 'ok',
     summary: `probe: ${answer.answer}`,
@@ -45,7 +52,13 @@ const endOfProbe = (answer: ProbeAnswer, budget: number): Outcome => {
   };
 };
 
-const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution, begun: () => void): ToolContext => ({
+const contextOf = (
+  ctx: WorkerContext,
+  body: WorkBody,
+  redactor: Redactor,
+  execution: OpenExecution,
+  begun: () => void,
+): ToolContext => ({
   callId: body.callId,
   epoch: body.epoch,
   actor: body.actor,
@@ -58,9 +71,10 @@ const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution,
   background: body.background === true,
   testCommand: body.testCommand,
   artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit),
-  redactor: plainRedactor,
+  redactor,
   faults: ctx.faults,
-  progress: (message, fraction) => ctx.ports.progress(body.tenant, body.callId, message.slice(0, 1000), fraction),
+  progress: (message, fraction) =>
+    ctx.ports.progress(body.tenant, body.callId, redactor.text(message.slice(0, 4_000)).slice(0, 1000), fraction),
   beginEffect: async (intent) => {
     if (execution.signal.aborted) throw stopError(execution.signal);
     if (Buffer.byteLength(JSON.stringify(intent)) > MAX_INTENT_BYTES)
@@ -73,13 +87,13 @@ const contextOf = (ctx: WorkerContext, body: WorkBody, execution: OpenExecution,
   },
 });
 
-const budgetOf = (body: WorkBody): number => body.decision.limits.outputBytes;
-
 const call = async (tool: AnyTool, toolContext: ToolContext, body: WorkBody): Promise<Outcome> => {
+  const { redactor, limits } = toolContext;
+  const shape: Shape = (returned) => shapeOutcome(returned, redactor, limits);
   const args: unknown = tool.args.parse(body.args);
-  if (body.mode === 'run') return boundOutcome(parseOutcome(await tool.handle(toolContext, args)), budgetOf(body));
+  if (body.mode === 'run') return shape(await tool.handle(toolContext, args));
   if (!tool.probe) throw new FabricError('internal', 'the tool has no probe');
-  return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined), budgetOf(body));
+  return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined), shape, redactor);
 };
 
 /** Resolves once the tool had its time to give up; so an execution ends even when its tool never does. */
@@ -93,12 +107,18 @@ const givenUp = (ctx: WorkerContext, signal: AbortSignal, ended: AbortSignal): P
 /** Workspace tools that are idempotent need no `started`: they are simply run again (protocol 5). */
 const mayRunAgain = (body: WorkBody): boolean => body.rerunnable && body.effect === 'workspace';
 
-const endOfThrown = (ctx: WorkerContext, body: WorkBody, thrown: unknown, began: boolean): Outcome => {
+const endOfThrown = (
+  ctx: WorkerContext,
+  body: WorkBody,
+  thrown: unknown,
+  began: boolean,
+  redactor: Redactor,
+): Outcome => {
   const error = toFabricError(thrown, thrown instanceof StoreUnavailable ? 'unavailable' : 'tool_failed');
   ctx.log.warn('tool.failed', { callId: body.callId, handler: body.handler, type: error.type });
   return began
-    ? unknownOutcome(`The action began, and then it ended with: ${error.message}`.slice(0, 4096))
-    : boundOutcome(errorOf(error), budgetOf(body));
+    ? unknownOutcome(`The action began, and then it ended with: ${redactor.text(error.message)}`.slice(0, 4096))
+    : shapeOutcome(errorOf(error), redactor, body.decision.limits);
 };
 
 /**
@@ -114,12 +134,15 @@ export const runTool = async (
   const startedAt = ctx.clock.monotonic();
   let began = false;
   const ended = new AbortController();
-  const toolContext = contextOf(ctx, body, { ...execution, ended: () => ended.signal.aborted }, () => {
+  const begun = () => {
     began = true;
-  });
+  };
+  let redactor = plainRedactor;
   let outcome: Outcome;
   try {
-    const running = call(tool, toolContext, body);
+    redactor = redactorOf(ctx, body);
+    const open = { ...execution, ended: () => ended.signal.aborted };
+    const running = call(tool, contextOf(ctx, body, redactor, open, begun), body);
     const first = await Promise.race([running, givenUp(ctx, execution.signal, ended.signal)]);
     if (first === 'given_up') {
       ctx.strays.add(running);
@@ -127,7 +150,7 @@ export const runTool = async (
     }
     outcome = checkOutcome(first, began || mayRunAgain(body));
   } catch (thrown) {
-    outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began);
+    outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began, redactor);
   } finally {
     ended.abort('over');
   }
