@@ -155,6 +155,7 @@ export class Cluster {
       TOOLFABRIC_SIGNING_KEY_FILE: join(this.directory, 'signing.pem'),
       TOOLFABRIC_SIGNING_KID: this.nats.signing.kid,
       TOOLFABRIC_PUBLIC_KEYS_FILE: join(this.directory, 'public-keys.json'),
+      TOOLFABRIC_REDACTION_KEY_FILE: join(this.directory, 'redaction.key'),
       TOOLFABRIC_PACE: this.pace,
       TOOLFABRIC_TEST: '1',
       TOOLFABRIC_FAULTS: faults,
@@ -252,6 +253,7 @@ export class Cluster {
     this.token({ tenant: 'rival' });
     this.token({ rights: ['registry:publish'] });
     writeFileSync(join(this.directory, 'signing.pem'), this.nats.signing.privateKey, { mode: 0o600 });
+    writeFileSync(join(this.directory, 'redaction.key'), sha256Hex(`redaction ${this.directory}`), { mode: 0o600 });
     writeFileSync(join(this.directory, 'public-keys.json'), JSON.stringify(this.nats.signing.publicKeys));
     for (const [user, seed] of Object.entries(this.nats.seeds))
       writeFileSync(join(this.directory, `${user}.seed`), seed, { mode: 0o600 });

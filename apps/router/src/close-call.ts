@@ -35,7 +35,8 @@ export const endCall = async (
   if (change.done) {
     ctx.notify(change.value);
     ctx.faults.at('router.after-call-settled');
-    watchEnd(ctx, change.value, at);
+    // An ended record has no arguments any more.
+    watchEnd(ctx, { ...change.value, args: stored.value.args }, at);
     return change;
   }
   return change.current ?? stored;

@@ -17,6 +17,7 @@ const env = z
     TOOLFABRIC_FAULTS: z.string().default(''),
     TOOLFABRIC_SLOTS: z.coerce.number().default(8),
     TOOLFABRIC_BACKGROUND_SLOTS: z.coerce.number().default(8),
+    TOOLFABRIC_REDACTION_KEY_FILE: z.string().optional(),
     TOOLFABRIC_HEALTH_PORT: z.coerce.number().optional(),
     TRUTH_FILE: z.string(),
     ...TELEMETRY_ENVIRONMENT,
@@ -29,10 +30,12 @@ await runService('worker-truth', async (log) => {
   const { events, isConnected } = bus;
   const settings = telemetrySettings(env);
   const telemetry = startTelemetry({ service: 'worker-truth', role: 'worker', settings, events, isConnected });
+  const keyFile = env.TOOLFABRIC_REDACTION_KEY_FILE;
   const worker = await runWorker({
     kind: 'truth',
     ports: { ...bus, events: telemetry.events },
     telemetry,
+    ...(keyFile === undefined ? {} : { redactionSecret: Buffer.from(readFileSync(keyFile, 'utf8').trim()) }),
     tools: truthTools(env.TRUTH_FILE),
     verifier: createVerifier(JSON.parse(readFileSync(env.TOOLFABRIC_PUBLIC_KEYS_FILE, 'utf8'))),
     pace: PACES[env.TOOLFABRIC_PACE],
