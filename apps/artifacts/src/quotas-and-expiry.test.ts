@@ -88,6 +88,17 @@ describe('quotas', () => {
     expect((await under.put({ ...small, epoch: 2 }, 'a', '1234567890')).status).toBe(200);
   });
 
+  it('only so many bodies come in at one time; the rest hear when to come again', async () => {
+    under = await startUnderTest({ limits: { tenantUploads: 1 } });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => under.put(callPermit(), `n${n}`, String(n).repeat(2_000_000))),
+    );
+    const refused = answers.filter(({ error }) => error === 'overloaded');
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0]?.headers['retry-after']).toBe('1');
+    expect((await under.put(callPermit(), 'later', 'x')).status).toBe(200);
+  });
+
   it('one artifact has a size', async () => {
     under = await startUnderTest({ limits: { artifactBytes: 1_000 } });
     expect((await under.put(callPermit(), 'a', 'x'.repeat(1_001))).error).toBe('too_large');

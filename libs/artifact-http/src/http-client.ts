@@ -40,13 +40,24 @@ export class HttpClient {
   readonly #agent: Agent;
   readonly #ca: string | undefined;
   readonly #idleMs: number;
+  readonly #options: HttpOptions;
+  readonly #traceparent: string | undefined;
 
-  constructor({ url, ca, idleMs = IDLE_MS }: HttpOptions) {
+  constructor(options: HttpOptions, shared?: { readonly agent: Agent; readonly traceparent: string }) {
+    const { url, ca, idleMs = IDLE_MS } = options;
+    this.#options = options;
     this.#url = new URL(url);
     const agentOptions = { keepAlive: true, maxSockets: MAX_SOCKETS };
-    this.#agent = this.#url.protocol === 'https:' ? new TlsAgent(agentOptions) : new Agent(agentOptions);
+    const makeAgent = () => (this.#url.protocol === 'https:' ? new TlsAgent(agentOptions) : new Agent(agentOptions));
+    this.#agent = shared?.agent ?? makeAgent();
     this.#ca = ca;
     this.#idleMs = idleMs;
+    this.#traceparent = shared?.traceparent;
+  }
+
+  /** The same connections, for requests that belong to a trace. */
+  within(traceparent: string | undefined): HttpClient {
+    return traceparent === undefined ? this : new HttpClient(this.#options, { agent: this.#agent, traceparent });
   }
 
   /** Resolves with the answer, whatever its status; its body is still to be read. Throws `StoreUnavailable` without one. */
@@ -87,6 +98,7 @@ export class HttpClient {
       headers: {
         ...headers,
         authorization: `Permit ${Buffer.from(JSON.stringify(permit)).toString('base64url')}`,
+        ...(this.#traceparent === undefined ? {} : { traceparent: this.#traceparent }),
         ...(body instanceof Uint8Array ? { 'content-length': body.byteLength } : {}),
         ...(isStreamed ? { expect: '100-continue' } : {}),
       },

@@ -17,6 +17,8 @@ export interface ArchiveContext {
   readonly logger: Logger;
   readonly locks: KeyedLock;
   readonly tenants: Map<string, TenantIndex>;
+  /** Of all tenants together. */
+  readonly traffic: { uploads: number };
   /** Work that no request waits for; stopping does. */
   readonly pending: Set<Promise<unknown>>;
 }

@@ -10,6 +10,8 @@ export interface ArchiveLimits {
   readonly callArtifacts: number;
   /** Bodies of one tenant that are received at one time. */
   readonly tenantUploads: number;
+  /** Bodies that are received at one time: what they hold in memory is bounded by it. */
+  readonly uploads: number;
   /** Milliseconds without an append after which a log counts as lost, once its writer's permit is over. */
   readonly logQuietMs: number;
 }
@@ -21,6 +23,7 @@ export const DEFAULT_LIMITS: ArchiveLimits = {
   logBytes: 16 * 1024 ** 2,
   callArtifacts: 1_000,
   tenantUploads: 64,
+  uploads: 256,
   logQuietMs: 10 * 60_000,
 };
 

@@ -98,7 +98,7 @@ export class LiveLogs {
     const workspace = checkHead(permit, head);
     if (workspace !== undefined) throw new FabricError('forbidden', 'a snapshot is no log');
     const { callId, epoch, maxBytes } = permit;
-    const room = new Reservation(index, this.#ctx.limits, { callId, epoch, maxBytes });
+    const room = new Reservation(this.#ctx, index, { callId, epoch, maxBytes });
     try {
       const stored = { ...newRecord(this.#ctx, permit, head, undefined, undefined), writableUntil: permit.expires };
       await saveRecord(this.#ctx, index, stored);

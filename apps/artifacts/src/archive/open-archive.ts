@@ -38,6 +38,7 @@ export const openArchive = async (options: ArchiveOptions): Promise<Archive> => 
     events,
     locks: new KeyedLock(),
     tenants: new Map(),
+    traffic: { uploads: 0 },
     pending: new Set(),
   };
   await loadArchive(ctx).catch((thrown: unknown) => {

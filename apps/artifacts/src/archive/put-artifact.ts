@@ -50,7 +50,7 @@ export const putArtifact = async (
   if (present) return sameOrConflict(present, await digestUpTo(body.chunks, present.record.size));
 
   const { callId, epoch, maxBytes } = permit;
-  const room = new Reservation(index, ctx.limits, { callId, epoch, maxBytes, workspace });
+  const room = new Reservation(ctx, index, { callId, epoch, maxBytes, workspace });
   let writer: BlobWriter | undefined;
   try {
     if (body.announced !== undefined) room.announce(body.announced);

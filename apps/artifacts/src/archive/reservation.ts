@@ -1,4 +1,5 @@
 import { FabricError } from '@toolfabric/kernel';
+import type { ArchiveContext } from './archive-context.ts';
 import type { ArchiveLimits } from './limits.ts';
 import type { TenantIndex } from './tenant-index.ts';
 
@@ -17,6 +18,7 @@ const quota = (message: string): FabricError => new FabricError('artifact_quota'
 export class Reservation {
   readonly #index: TenantIndex;
   readonly #limits: ArchiveLimits;
+  readonly #traffic: ArchiveContext['traffic'];
   readonly #spender: Spender;
   /** Reserved, of which `#taken` have come. */
   #bytes = 0;
@@ -24,12 +26,13 @@ export class Reservation {
   #isOver = false;
 
   /** Throws `artifact_quota` when there is no room for one more artifact, `overloaded` with too many at one time. */
-  constructor(index: TenantIndex, limits: ArchiveLimits, spender: Spender) {
+  constructor({ limits, traffic }: Pick<ArchiveContext, 'limits' | 'traffic'>, index: TenantIndex, spender: Spender) {
     this.#index = index;
     this.#limits = limits;
+    this.#traffic = traffic;
     this.#spender = spender;
-    if (index.uploads >= limits.tenantUploads) {
-      throw new FabricError('overloaded', 'too many artifacts of this tenant are being written', { retryAfterMs: 500 });
+    if (index.uploads >= limits.tenantUploads || traffic.uploads >= limits.uploads) {
+      throw new FabricError('overloaded', 'too many artifacts are being written', { retryAfterMs: 500 });
     }
     if (index.artifacts >= limits.tenantArtifacts) throw quota('the tenant has as many artifacts as it may have');
     const { artifacts } = index.shareOf(spender.callId, spender.epoch);
@@ -37,6 +40,7 @@ export class Reservation {
       throw quota('the call has as many artifacts as it may have');
     }
     index.uploads += 1;
+    traffic.uploads += 1;
     index.reserved.artifacts += 1;
     this.#charge(0, 1);
   }
@@ -74,6 +78,7 @@ export class Reservation {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#index.uploads -= 1;
+    this.#traffic.uploads -= 1;
     this.#index.reserved.artifacts -= 1;
     this.#index.reserved.bytes -= this.#bytes;
     this.#charge(-this.#bytes, -1);
