@@ -29,6 +29,8 @@ export interface FabricOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether redacted arguments and results are recorded. */
   readonly payloads?: boolean;
+  /** Whether a trace writer takes all of it into an embedded store meanwhile. */
+  readonly traceStore?: boolean;
 }
 
 const profiling = (name: ServiceName, profiles: string | undefined): Readonly<Record<string, string>> =>
@@ -46,6 +48,7 @@ export class BenchFabric {
   readonly openSeed: string;
   readonly #directory = mkdtempSync(join(tmpdir(), 'toolfabric-bench-'));
   readonly #services: Partial<Record<ServiceName, SpawnedService>> = {};
+  #traceWriter: SpawnedService | undefined;
   point!: FabricPoint;
 
   private constructor(server: TemporaryServer, openSeed: string) {
@@ -70,18 +73,19 @@ export class BenchFabric {
     return { ...Object.fromEntries(services), 'nats-server': this.server.pid };
   }
 
-  async #start({ tools, tenants, profiles, root = ROOT, env = {}, payloads = false }: FabricOptions): Promise<void> {
+  async #start({ tools, tenants, profiles, root = ROOT, env = {}, ...more }: FabricOptions): Promise<void> {
     const ledger = await connectLedger(this.server.configFor('router', 'bench-seeds'));
     await seedTools(ledger, tools);
     const { callers, tokens } = await seedActors(ledger, tenants);
     await ledger.close();
     this.#writeFiles(tokens);
-    const redaction = payloads ? { TOOLFABRIC_REDACTION_KEY_FILE: join(this.#directory, 'redaction.key') } : {};
+    const redaction = more.payloads ? { TOOLFABRIC_REDACTION_KEY_FILE: join(this.#directory, 'redaction.key') } : {};
     const spawned = (['router', 'worker', 'gateway'] as const).map((name) =>
       this.#spawn(root, name, { ...profiling(name, profiles), ...redaction, ...env }),
     );
     const [, , gateway] = await Promise.all(spawned.map(({ ready }) => ready));
     this.point = { address: String(gateway?.['address']), actors: callers };
+    if (more.traceStore) await this.#startTraces(root);
   }
 
   #spawn(root: string, name: ServiceName, env: Readonly<Record<string, string>>): SpawnedService {
@@ -103,6 +107,17 @@ export class BenchFabric {
     return service;
   }
 
+  async #startTraces(root: string): Promise<void> {
+    this.#traceWriter = spawnService(join(root, 'apps/trace-writer'), {
+      TOOLFABRIC_NATS_URL: this.server.url,
+      TOOLFABRIC_NKEY_SEED_FILE: join(this.#directory, 'trace-writer.seed'),
+      TOOLFABRIC_KINDS: KIND,
+      TOOLFABRIC_TRACE_STORE: 'chdb',
+      TOOLFABRIC_TRACE_DIR: join(this.#directory, 'traces'),
+    });
+    await this.#traceWriter.ready;
+  }
+
   /** Lets the services end by themselves, so that they write their profiles, and then stops the rest. */
   async drain(): Promise<void> {
     for (const name of ['gateway', 'worker', 'router'] as const) {
@@ -114,11 +129,12 @@ export class BenchFabric {
   }
 
   async stop(): Promise<void> {
-    const services = Object.values(this.#services);
+    const services = [...Object.values(this.#services), ...(this.#traceWriter ? [this.#traceWriter] : [])];
     for (const service of services) service.kill('SIGKILL');
     await Promise.all(services.map(({ exited }) => exited));
     await this.server.stop();
-    rmSync(this.#directory, { recursive: true, force: true });
+    // An engine ends a moment after the writer that was killed.
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   #writeFiles(tokens: readonly object[]): void {

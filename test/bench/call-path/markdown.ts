@@ -9,7 +9,7 @@ const cell = (value: Cell): string => {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 };
 
-const table = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [
     `| ${head.join(' | ')} |`,
     `|${head.map((_, i) => (rows.some((row) => typeof row[i] === 'number') ? '---:' : '---')).join('|')}|`,

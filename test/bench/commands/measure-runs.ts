@@ -1,0 +1,41 @@
+import { spreadOf } from '../call-path/statistics.ts';
+import type { CommandFabric } from './command-fabric.ts';
+import { bareSandbox, rawSpawn } from './spawn-once.ts';
+
+export interface RunNumbers {
+  /** p50, p95 and p99 in milliseconds, by what was run. */
+  readonly rows: readonly { readonly name: string; readonly p50: number; readonly p95: number; readonly p99: number }[];
+  /** p50 of the execution in the worker above p50 of the raw spawn, in milliseconds. */
+  readonly executionAbove: number;
+  /** p50 of the whole call above p50 of the raw spawn, in milliseconds. */
+  readonly callAbove: number;
+}
+
+/** A trivial program, one caller: raw, below a bare bubblewrap, and as a call, in turn so that a slow moment counts for all. */
+export const measureRuns = async (fabric: CommandFabric, rounds: number): Promise<RunNumbers> => {
+  const samples = { raw: [] as number[], bare: [] as number[], execution: [] as number[], call: [] as number[] };
+  for (let warm = 0; warm < 8; warm += 1) await fabric.timeCall(fabric.emptyTask, ['true']);
+  for (let round = 0; round < rounds; round += 1) {
+    samples.raw.push(await rawSpawn());
+    samples.bare.push(await bareSandbox());
+    const { call, execution } = await fabric.timeCall(fabric.emptyTask, ['true']);
+    samples.call.push(call);
+    samples.execution.push(execution);
+  }
+  const NAMES = {
+    raw: 'raw spawn of true',
+    bare: 'bubblewrap alone, every namespace',
+    execution: 'process.run, in the worker: lock, cgroup, sandbox, look for changes, evidence',
+    call: 'process.run, as its caller sees it',
+  } as const;
+  const rows = (Object.keys(NAMES) as (keyof typeof NAMES)[]).map((key) => ({
+    name: NAMES[key],
+    ...spreadOf(samples[key]),
+  }));
+  const [raw, , execution, call] = rows.map(({ p50 }) => p50);
+  return {
+    rows,
+    executionAbove: (execution ?? Number.NaN) - (raw ?? Number.NaN),
+    callAbove: (call ?? Number.NaN) - (raw ?? Number.NaN),
+  };
+};
