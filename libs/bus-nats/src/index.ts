@@ -12,5 +12,6 @@ export * from './provisioner.ts';
 export { type Purged, purgeableSlot } from './purge-slot.ts';
 export * from './server-config.ts';
 export * from './sizes.ts';
+export { prepareStore, recoversAlone } from './store-repair/index.ts';
 export * from './subjects.ts';
 export * from './topology.ts';

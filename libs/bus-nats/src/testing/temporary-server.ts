@@ -7,10 +7,12 @@ import { type BusKeys, generateBusKeys } from '../nkeys.ts';
 import { connectProvisioner, type Provisioner } from '../provisioner.ts';
 import { renderServerConfig } from '../server-config.ts';
 import { SIZES, type Sizes } from '../sizes.ts';
+import { prepareStore } from '../store-repair/index.ts';
 import { topologyFor } from '../topology.ts';
 import { freePort } from './free-port.ts';
 import { launchServer, type ServerProcess } from './launch-server.ts';
 import { RawUser } from './raw-user.ts';
+import { serverVersion } from './server-version.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface TemporaryServerOptions {
@@ -61,7 +63,7 @@ export class TemporaryServer {
   static async start(options: TemporaryServerOptions): Promise<TemporaryServer> {
     const directory = await mkdtemp(join(tmpdir(), 'toolfabric-bus-'));
     const server = new TemporaryServer(options, await freePort(), directory);
-    await mkdir(join(directory, 'store'));
+    await mkdir(server.#store);
     await server.writeConfig();
     await server.restart();
     if (options.provisioned !== false) await server.provision();
@@ -111,6 +113,7 @@ export class TemporaryServer {
   async restart(): Promise<void> {
     if (this.#process !== undefined) throw new Error('the bus server still runs');
     const configFile = join(this.directory, 'server.conf');
+    await prepareStore(this.#store, await serverVersion(this.#program));
     this.#process = await launchServer({ program: this.#program, configFile, host: HOST, port: this.port });
   }
 
@@ -129,6 +132,10 @@ export class TemporaryServer {
   async stop(): Promise<void> {
     if (this.#process !== undefined) await this.#end('SIGKILL');
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  get #store(): string {
+    return join(this.directory, 'store');
   }
 
   get #running(): ServerProcess {
@@ -150,7 +157,7 @@ export class TemporaryServer {
       publicKeys,
       host: HOST,
       port: this.port,
-      storeDir: join(this.directory, 'store'),
+      storeDir: this.#store,
       fileStoreBytes: Math.ceil(this.topology.totalBytes * 1.1),
     });
     await writeFile(join(this.directory, 'server.conf'), config, { mode: 0o600 });

@@ -1,0 +1,1 @@
+export { prepareStore, recoversAlone } from './prepare-store.ts';
