@@ -7,6 +7,7 @@ import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from
 import { z } from 'zod';
 import { COMMAND_DEFAULTS, type CommandOptions } from './command/compile-commands.ts';
 import { KNOWN_PROGRAMS } from './programs/resolve-program.ts';
+import { SNAPSHOT_LIMITS } from './workspace/snapshot/snapshot-limits.ts';
 import type { UserRange } from './workspace/workspace-users.ts';
 
 export interface WorkerCliConfig {
@@ -41,6 +42,12 @@ export interface WorkerCliConfig {
   readonly artifactsUrl?: string;
   /** Of the installation, at least 32 bytes: makes the marks of redacted secrets. */
   readonly redactionSecret?: Uint8Array;
+  /** `own`: other workers do not see these workspaces, so that they are kept in snapshots in the artifact store. */
+  readonly storage: 'own' | 'shared';
+  /** Pin slots of the pool, as they were provisioned; used with storage of its own. */
+  readonly pinSlots: number;
+  /** Files, directories and links of a workspace that is kept in snapshots. */
+  readonly workspaceEntries: number;
   /** Directories in which system programs are looked for. */
   readonly searchPath: readonly string[];
   readonly telemetry: TelemetrySettings;
@@ -87,6 +94,9 @@ const Environment = z.object({
   TOOLFABRIC_WORKSPACE_UID_FIRST: Whole(1_000, 2_147_483_647).default(40_000),
   TOOLFABRIC_WORKSPACE_UID_COUNT: Whole(1, 1_000_000).default(20_000),
   TOOLFABRIC_LOCK_WAIT_MS: Whole(100, 60_000).default(5_000),
+  TOOLFABRIC_WORKSPACE_STORAGE: z.enum(['own', 'shared']).default('shared'),
+  TOOLFABRIC_WORKSPACE_ENTRIES: Whole(1, 1_000_000).default(SNAPSHOT_LIMITS.entries),
+  TOOLFABRIC_PIN_SLOTS: Whole(0, 1_024).default(8),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
   TOOLFABRIC_ARTIFACTS_URL: z.url().optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
@@ -134,6 +144,7 @@ const commandsOf = (values: Values): CommandOptions => ({
   tmpBytes: values.TOOLFABRIC_COMMAND_TMP_BYTES,
   outputBytes: values.TOOLFABRIC_COMMAND_OUTPUT_BYTES,
   workspaceBytes: values.TOOLFABRIC_WORKSPACE_BYTES,
+  stallMs: COMMAND_DEFAULTS.stallMs,
   programs: values.TOOLFABRIC_PROGRAMS,
   toolchains: values.TOOLFABRIC_TOOLCHAIN_DIRS,
   cgroup: values.TOOLFABRIC_CGROUP,
@@ -144,6 +155,9 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
   const read = Environment.safeParse(env);
   if (!read.success) throw new Error(z.prettifyError(read.error));
   const values = read.data;
+  if (values.TOOLFABRIC_WORKSPACE_STORAGE === 'own' && values.TOOLFABRIC_ARTIFACTS_URL === undefined) {
+    throw new Error('TOOLFABRIC_ARTIFACTS_URL: is needed where TOOLFABRIC_WORKSPACE_STORAGE is own');
+  }
   return {
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
@@ -163,6 +177,9 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     lockWaitMs: values.TOOLFABRIC_LOCK_WAIT_MS,
     commands: commandsOf(values),
     tenancy: values.TOOLFABRIC_TENANCY,
+    storage: values.TOOLFABRIC_WORKSPACE_STORAGE,
+    pinSlots: values.TOOLFABRIC_PIN_SLOTS,
+    workspaceEntries: values.TOOLFABRIC_WORKSPACE_ENTRIES,
     searchPath: values.PATH.split(delimiter),
     telemetry: telemetrySettings(values),
     ...(values.TOOLFABRIC_ARTIFACTS_URL === undefined ? {} : { artifactsUrl: values.TOOLFABRIC_ARTIFACTS_URL }),

@@ -3,6 +3,7 @@ import type { ContentBlock, Evidence, Outcome, Truncation } from '@toolfabric/co
 import type { Json } from '@toolfabric/kernel';
 import type { LimitName } from '../confine/limits.ts';
 import type { Captured } from '../output/capture.ts';
+import { fitEnds } from '../output/fit-ends.ts';
 import { fitText } from '../output/fit-text.ts';
 import { jsonBytes } from '../output/json-bytes.ts';
 import type { CommandEnd } from './run-command.ts';
@@ -20,19 +21,21 @@ const ORDER: readonly LimitName[] = ['wall_time', 'cpu_time', 'output', 'disk', 
 
 export const limitOf = ({ limits }: CommandEnd): LimitName | null => ORDER.find((name) => limits.has(name)) ?? null;
 
-const artifactOf = ({ kept }: Captured): { id: string } | { missing: string } | undefined => {
+const artifactOf = ({ artifact: kept }: Captured): { id: string } | { missing: string } | undefined => {
   if (kept === undefined) return undefined;
   return 'stored' in kept ? { id: kept.stored.id } : { missing: kept.missing };
 };
 
 const streamData = (captured: Captured, room: number): Record<string, Json> => {
   const artifact = artifactOf(captured);
-  const fitted = fitText(captured.text, room);
+  const fitted = fitEnds(captured.text, room);
   return {
     text: fitted.text,
     bytes: captured.total,
     lines: captured.lines,
     ...(captured.binary ? { binary: true } : {}),
+    ...(captured.mediaType === undefined ? {} : { media_type: captured.mediaType }),
+    ...(captured.ansiStripped ? { colours_removed: true } : {}),
     ...(captured.invalidUtf8 ? { invalid_utf8: true } : {}),
     ...(artifact !== undefined && 'id' in artifact ? { artifact: artifact.id } : {}),
     ...(artifact !== undefined && 'missing' in artifact ? { artifact_missing: artifact.missing } : {}),
@@ -99,7 +102,7 @@ export const fitData = (make: (shares: Shares) => Record<string, Json>, budget: 
 
 const cutText = (stream: string, captured: Captured, shown: Json | undefined): Truncation[] => {
   const text = (shown as { text?: string } | undefined)?.text ?? '';
-  const kept = Math.min(captured.keptBytes, captured.text === text ? captured.keptBytes : Buffer.byteLength(text));
+  const kept = Math.min(captured.kept, captured.text === text ? captured.kept : Buffer.byteLength(text));
   return kept < captured.total ? [{ stream, kept, total: captured.total, unit: 'bytes' }] : [];
 };
 
@@ -126,7 +129,7 @@ interface Stored {
   readonly mediaType: string;
 }
 
-const storedOf = ({ kept }: Captured): Stored[] =>
+const storedOf = ({ artifact: kept }: Captured): Stored[] =>
   kept !== undefined && 'stored' in kept ? [{ id: kept.stored.id, name: kept.name, mediaType: kept.mediaType }] : [];
 
 /** The artifacts of a command, as ids and as blocks that say what each is. */

@@ -11,6 +11,8 @@ export interface CommandSettings {
   readonly contents: RecentContents;
   /** Bytes of output of one command. */
   readonly outputBytes: number;
+  /** Milliseconds without progress after which the artifact store is given up for a stream. */
+  readonly stallMs: number;
   /** Bytes that a workspace may take on its disk. */
   readonly workspaceBytes: number;
 }

@@ -11,6 +11,8 @@ import { RunRecords } from './run-record.ts';
 export interface CommandOptions extends CommandLimits {
   readonly outputBytes: number;
   readonly workspaceBytes: number;
+  /** Milliseconds without progress after which the artifact store is given up for a stream. */
+  readonly stallMs: number;
   /** Names of programs that are allowed; what has no table is never allowed. */
   readonly programs: readonly string[];
   /** Directories of the host that commands see read-only; their `bin` stands first in `PATH`. */
@@ -30,6 +32,7 @@ export const COMMAND_DEFAULTS: CommandOptions = {
   tmpBytes: 512 * MIB,
   outputBytes: 256 * MIB,
   workspaceBytes: 8 * GIB,
+  stallMs: 10_000,
   programs: KNOWN_PROGRAMS,
   toolchains: [],
   cgroup: '',
@@ -61,5 +64,6 @@ export const compileCommands = async (
     contents: new RecentContents(REMEMBERED.workspaces, REMEMBERED.bytes),
     outputBytes: all.outputBytes,
     workspaceBytes: all.workspaceBytes,
+    stallMs: all.stallMs,
   };
 };

@@ -42,8 +42,6 @@ export interface CommandEnd extends ConfinedEnd {
   readonly workspaceFull: boolean;
 }
 
-/** Milliseconds without progress after which the artifact store is given up. */
-const STALL_MS = 10_000;
 /** Bytes of a stream that are shown whole more readily than stored. */
 const HOLD_BYTES = 4_096;
 const LOG_OPEN_MS = 5_000;
@@ -72,7 +70,7 @@ const openStreams = async (settings: CommandSettings, ctx: ToolContext, request:
         session: ctx.artifacts,
         name: { name, mediaType: 'text/plain; charset=utf-8', trust: 'untrusted' },
         holdBytes: HOLD_BYTES,
-        stallMs: STALL_MS,
+        stallMs: settings.stallMs,
       }),
     });
   return { stdout: capture('stdout'), stderr: capture('stderr'), meter, log };

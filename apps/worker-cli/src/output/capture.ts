@@ -1,7 +1,7 @@
+import { OutputSummary, type Summary } from '@toolfabric/results';
 import type { Redactor } from '@toolfabric/worker-runtime';
 import type { ArtifactSink, Kept } from './artifact-sink.ts';
 import type { LogSink } from './log-sink.ts';
-import { makeSummary, type StreamSummary } from './summary.ts';
 
 export interface CaptureOptions {
   readonly redactor: Redactor;
@@ -17,8 +17,8 @@ export interface CaptureOptions {
 }
 
 /** What one stream brought. */
-export interface Captured extends StreamSummary {
-  readonly kept: Kept | undefined;
+export interface Captured extends Summary {
+  readonly artifact: Kept | undefined;
   /** Bytes that came and went into no artifact. */
   readonly dropped: number;
 }
@@ -57,7 +57,7 @@ export class Capture {
   constructor(options: CaptureOptions) {
     this.#options = options;
     this.#redacting = options.redactor.stream();
-    this.#summary = makeSummary(options);
+    this.#summary = new OutputSummary({ headBytes: options.headBytes, tailBytes: options.tailBytes });
   }
 
   get total(): number {
@@ -87,7 +87,7 @@ export class Capture {
     this.#options.listen?.(rest);
     if (this.#dropped === 0) await this.#options.sink.write(rest);
     await this.#options.log?.write(rest);
-    const kept = await this.#options.sink.end(always);
-    return { ...this.#summary.end(), kept, dropped: this.#dropped };
+    const artifact = await this.#options.sink.end(always);
+    return { ...this.#summary.end(), artifact, dropped: this.#dropped };
   }
 }

@@ -81,12 +81,10 @@ const edit = async (workspace: OpenWorkspace, lock: WorkspaceLock, ctx: ToolCont
 };
 
 const probe = (driver: Driver, ctx: ToolContext, intent: Json | undefined): Promise<ProbeAnswer> =>
-  driver.inWorkspace(ctx.workspace, (workspace) =>
-    driver.underLock(workspace, ctx.signal, async (lock) => {
-      await removeLeftover(workspace.root, lock);
-      return answerProbe(workspace, intent, ctx.limits.outputBytes);
-    }),
-  );
+  driver.probing(ctx, intent, async (workspace, lock) => {
+    await removeLeftover(workspace.root, lock);
+    return answerProbe(workspace, intent, ctx.limits.outputBytes);
+  });
 
 /** Without the lock, or without the workspace, nobody can tell yet. */
 const notVisible = (thrown: unknown): ProbeAnswer => {
@@ -100,9 +98,6 @@ export const editFileTool = (driver: Driver) =>
     handler: 'workspace.edit_file',
     effect: 'workspace',
     args: Args,
-    handle: (ctx, args) =>
-      driver.inWorkspace(ctx.workspace, (workspace) =>
-        driver.underLock(workspace, ctx.signal, (lock) => edit(workspace, lock, ctx, args)),
-      ),
+    handle: (ctx, args) => driver.changing(ctx, (workspace, lock, inner) => edit(workspace, lock, inner, args)),
     probe: (ctx, _args, intent) => probe(driver, ctx, intent).catch(notVisible),
   });

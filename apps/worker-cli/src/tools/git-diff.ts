@@ -201,5 +201,5 @@ export const gitDiffTool = (driver: Driver) =>
     handler: 'git.diff',
     effect: 'none',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx.workspace, (workspace) => diff(driver, workspace, ctx, args)),
+    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => diff(driver, workspace, ctx, args)),
   });

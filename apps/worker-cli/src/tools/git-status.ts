@@ -68,5 +68,5 @@ export const gitStatusTool = (driver: Driver) =>
     handler: 'git.status',
     effect: 'none',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx.workspace, (workspace) => status(driver, workspace, ctx, args)),
+    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => status(driver, workspace, ctx, args)),
   });

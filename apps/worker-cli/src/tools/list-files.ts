@@ -78,5 +78,5 @@ export const listFilesTool = (driver: Driver) =>
     handler: 'workspace.list_files',
     effect: 'none',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx.workspace, (workspace) => list(driver, workspace, ctx, args)),
+    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => list(driver, workspace, ctx, args)),
   });

@@ -1,17 +1,13 @@
 import type { Outcome } from '@toolfabric/contract';
-import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Driver } from '../driver.ts';
-import { prepareWorkspace } from '../workspace/prepare-workspace.ts';
 
 const Args = z.strictObject({});
 type Args = z.infer<typeof Args>;
 
 const prepare = async (driver: Driver, ctx: ToolContext): Promise<Outcome> => {
-  if (ctx.workspace === undefined) throw new FabricError('workspace_missing', 'the task has no workspace');
-  const { timeoutMs } = ctx.limits;
-  const record = await prepareWorkspace(driver.settings, ctx.workspace, { timeoutMs, signal: ctx.signal });
+  const record = await driver.preparing(ctx);
   const user = record.child?.uid ?? driver.settings.worker.uid;
   return {
     status: 'ok',

@@ -101,10 +101,12 @@ export const neverRan = (workspace: OpenWorkspace, thrown: unknown): Outcome => 
 export const settleRun = async (
   settings: CommandSettings,
   workspace: OpenWorkspace,
+  ctx: ToolContext,
   work: () => Promise<{ id: string; outcome: Outcome }>,
 ): Promise<Outcome> => {
   try {
-    const { id, outcome } = await work();
+    const { id, outcome: whole } = await work();
+    const outcome = ctx.redactor.json(whole);
     // Without it a later question is answered less well, and that is all.
     await settings.records.ended(id, outcome).catch(() => {});
     return outcome;
@@ -114,25 +116,23 @@ export const settleRun = async (
   }
 };
 
-const run = (driver: Driver, ctx: ToolContext, args: Args): Promise<Outcome> => {
+const run = (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
   const resolved = resolveProgram(settings.programs, args.argv);
-  return driver.inWorkspace(ctx.workspace, (workspace) =>
-    driver.underLock(workspace, ctx.signal, async (lock) => {
-      const cwd = await resolveWorkDirectory(workspace, args.cwd);
-      return settleRun(settings, workspace, async () => {
-        const { id, end } = await runCommand(settings, workspace, lock, ctx, {
-          resolved,
-          cwd,
-          timeMs: timeOf(ctx, args.timeout_ms),
-          atOutputCap: 'end',
-          shown: { headBytes: 6_144, tailBytes: 6_144 },
-          diffBytes: 12_288,
-        });
-        return { id, outcome: outcomeOf(workspace, ctx, end) };
+  return driver.changing(outer, async (workspace, lock, ctx) => {
+    const cwd = await resolveWorkDirectory(workspace, args.cwd);
+    return settleRun(settings, workspace, ctx, async () => {
+      const { id, end } = await runCommand(settings, workspace, lock, ctx, {
+        resolved,
+        cwd,
+        timeMs: timeOf(ctx, args.timeout_ms),
+        atOutputCap: 'end',
+        shown: { headBytes: 6_144, tailBytes: 6_144 },
+        diffBytes: 12_288,
       });
-    }),
-  );
+      return { id, outcome: outcomeOf(workspace, ctx, end) };
+    });
+  });
 };
 
 /** Without the lock, or without the workspace, nobody can tell yet. */
@@ -148,11 +148,7 @@ export const probe = (
   repeatable: boolean,
 ): Promise<ProbeAnswer> =>
   driver
-    .inWorkspace(ctx.workspace, (workspace) =>
-      driver.underLock(workspace, ctx.signal, () =>
-        probeRun(driver.commands.records, workspace.root, intent, { repeatable }),
-      ),
-    )
+    .probing(ctx, intent, (workspace) => probeRun(driver.commands.records, workspace.root, intent, { repeatable }))
     .catch(notVisible);
 
 /** `process.run`: one program of the list, with its arguments checked, confined to the workspace. */

@@ -104,5 +104,5 @@ export const readFileTool = (driver: Driver) =>
     handler: 'workspace.read_file',
     effect: 'none',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx.workspace, (workspace) => read(workspace, ctx, args)),
+    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => read(workspace, ctx, args)),
   });

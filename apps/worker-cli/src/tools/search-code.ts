@@ -135,5 +135,5 @@ export const searchCodeTool = (driver: Driver) =>
     handler: 'workspace.search_code',
     effect: 'none',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx.workspace, (workspace) => search(driver, workspace, ctx, args)),
+    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => search(driver, workspace, ctx, args)),
   });

@@ -156,33 +156,31 @@ const storeReports = async (
   return storeFiles({ root: workspace.root, paths, session: ctx.artifacts, redactor: ctx.redactor, prefix: 'report/' });
 };
 
-const run = async (driver: Driver, ctx: ToolContext, args: Args): Promise<Outcome> => {
+const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
-  const command = declared(ctx);
+  const command = declared(outer);
   const resolved = resolveProgram(settings.programs, command.argv);
   const globs = args.artifacts;
   globs.forEach(compileGlob);
-  return await driver.inWorkspace(ctx.workspace, (workspace) =>
-    driver.underLock(workspace, ctx.signal, async (lock) => {
-      const cwd = await resolveWorkDirectory(workspace, command.cwd ?? '.');
-      return settleRun(settings, workspace, async () => {
-        const output = new ReportOfStreams();
-        const { id, end } = await runCommand(settings, workspace, lock, ctx, {
-          resolved,
-          cwd,
-          timeMs: timeOf(ctx, args.timeout_ms),
-          // The counts stand at the end of the output.
-          atOutputCap: 'drop',
-          shown: { headBytes: 4_096, tailBytes: 8_192 },
-          diffBytes: 8_192,
-          listen: output,
-        });
-        const report = output.end() ?? reportFromFiles(workspace, end);
-        const files = await storeReports(workspace, ctx, end, globs);
-        return { id, outcome: outcomeOf({ workspace, ctx, end, report, files, cwd }) };
+  return await driver.changing(outer, async (workspace, lock, ctx) => {
+    const cwd = await resolveWorkDirectory(workspace, command.cwd ?? '.');
+    return settleRun(settings, workspace, ctx, async () => {
+      const output = new ReportOfStreams();
+      const { id, end } = await runCommand(settings, workspace, lock, ctx, {
+        resolved,
+        cwd,
+        timeMs: timeOf(ctx, args.timeout_ms),
+        // The counts stand at the end of the output.
+        atOutputCap: 'drop',
+        shown: { headBytes: 4_096, tailBytes: 8_192 },
+        diffBytes: 8_192,
+        listen: output,
       });
-    }),
-  );
+      const report = output.end() ?? reportFromFiles(workspace, end);
+      const files = await storeReports(workspace, ctx, end, globs);
+      return { id, outcome: outcomeOf({ workspace, ctx, end, report, files, cwd }) };
+    });
+  });
 };
 
 /** `test.run`: the test command of the task, confined; failing tests are an `ok` answer with the verdict `failed`. */
