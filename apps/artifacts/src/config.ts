@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, type PublicKeyEntry, parseFaults } from '@toolfabric/kernel';
+import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 import { type ArchiveLimits, DEFAULT_LIMITS } from './archive/limits.ts';
 import type { ListenConfig } from './listen-rule.ts';
@@ -19,6 +20,7 @@ export interface ArtifactsConfig {
   readonly pace: Pace;
   readonly faults: Faults;
   /** No port of its own for health when left out; the front door answers it too. */
+  readonly telemetry: TelemetrySettings;
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
   readonly healthHost?: string;
@@ -63,6 +65,7 @@ const Environment = z.object({
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_HEALTH_PORT: Port.optional(),
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
+  ...TELEMETRY_ENVIRONMENT,
 });
 type Values = z.infer<typeof Environment>;
 
@@ -97,6 +100,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     sweepEveryMs: values.TOOLFABRIC_ARTIFACTS_SWEEP_MS,
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
+    telemetry: telemetrySettings(values),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
     ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };

@@ -4,13 +4,14 @@
  * S2 requests in flight end, within the drain time; what is left is broken off, and cannot be read;
  * S3 sweeping ends, and the store is let go.
  */
-import { type Clock, createVerifier, type Logger } from '@toolfabric/kernel';
+import { type Clock, createVerifier, type Logger, noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { EventLog } from '@toolfabric/ports';
 import { openArchive } from './archive/open-archive.ts';
 import type { ArtifactsConfig } from './config.ts';
 import { createHandler, type HandlerContext } from './http/handle-request.ts';
 import { startHttpServer } from './http/start-http-server.ts';
 import { PATIENCE, type Patience } from './http/stream-body.ts';
+import { RequestWatch } from './http/watch-request.ts';
 import type { ByteStore } from './store/byte-store.ts';
 import { openStore } from './store/open-store.ts';
 
@@ -22,7 +23,7 @@ export interface ArtifactsServer {
   stop(): Promise<void>;
 }
 
-export type ServerConfig = Omit<ArtifactsConfig, 'bus' | 'healthPort' | 'healthHost'>;
+export type ServerConfig = Omit<ArtifactsConfig, 'bus' | 'telemetry' | 'healthPort' | 'healthHost'>;
 
 export const startArtifacts = async (
   config: ServerConfig,
@@ -30,9 +31,10 @@ export const startArtifacts = async (
   logger: Logger,
   clock: Clock,
   patience: Patience = PATIENCE,
+  telemetry: Telemetry = noTelemetry,
 ): Promise<ArtifactsServer> => {
   const store = await openStore(config, logger, clock);
-  return serveStore(store, config, events, logger, clock, patience).catch(async (thrown: unknown) => {
+  return serveStore(store, config, events, logger, clock, patience, telemetry).catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;
   });
@@ -45,12 +47,14 @@ const serveStore = async (
   logger: Logger,
   clock: Clock,
   patience: Patience,
+  telemetry: Telemetry,
 ): Promise<ArtifactsServer> => {
   const verifier = createVerifier(publicKeys);
   const archive = await openArchive({ store, limits, clock, events, logger, sweepEveryMs });
   let isStopping = false;
   const isReady = () => !isStopping;
-  const context: HandlerContext = { archive, clock, patience, verifier, logger, isReady };
+  const watch = new RequestWatch(telemetry);
+  const context: HandlerContext = { archive, clock, patience, verifier, logger, watch, isReady };
   const server = await startHttpServer(
     listen,
     createHandler(context, false),

@@ -1,21 +1,31 @@
 import { connectEvents } from '@toolfabric/bus-nats';
 import { type Logger, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { startTelemetry } from '@toolfabric/telemetry';
 import type { ArtifactsConfig } from './config.ts';
+import { PATIENCE } from './http/stream-body.ts';
 import { startArtifacts } from './start-artifacts.ts';
 
 /** Rejects, with the bus closed again, when the store may not or cannot be used, or the port is taken. */
 export const start = async (config: ArtifactsConfig, logger: Logger): Promise<RunningService> => {
   const bus = await connectEvents({ ...config.bus, name: 'artifacts' }, 'artifacts');
   try {
-    const server = await startArtifacts(config, bus.events, logger, systemClock);
-    const health = await openHealth(config, server.isReady).catch(async (thrown: unknown) => {
+    const telemetry = startTelemetry({
+      service: 'artifacts',
+      role: 'artifacts',
+      settings: config.telemetry,
+      events: bus.events,
+      isConnected: bus.isConnected,
+    });
+    const server = await startArtifacts(config, telemetry.events, logger, systemClock, PATIENCE, telemetry);
+    const health = await openHealth(config, server.isReady, telemetry.metricsText).catch(async (thrown: unknown) => {
       await server.stop();
       throw thrown;
     });
     let stopping: Promise<void> | undefined;
     const stop = async () => {
       await server.stop();
+      await telemetry.shutdown();
       await bus.close();
       await health?.stop();
     };
@@ -38,5 +48,8 @@ export const start = async (config: ArtifactsConfig, logger: Logger): Promise<Ru
 const openHealth = async (
   { healthPort: port, healthHost: host }: ArtifactsConfig,
   isReady: () => boolean,
+  metrics: () => Promise<string>,
 ): Promise<RunningService | undefined> =>
-  port === undefined ? undefined : startHealth(port, () => true, { isReady, ...(host === undefined ? {} : { host }) });
+  port === undefined
+    ? undefined
+    : startHealth(port, () => true, { isReady, metrics, ...(host === undefined ? {} : { host }) });

@@ -24,7 +24,7 @@ const Stored = z.object({ id: z.string(), size: z.int().nonnegative(), sha256: S
 export const createArtifactStore = (options: HttpOptions): ArtifactStore & { close(): void } => {
   const client = new HttpClient(options);
   return {
-    session: (permit) => new HttpSession(client, permit, parsePermit(permit)),
+    session: (permit, traceparent) => new HttpSession(client.within(traceparent), permit, parsePermit(permit)),
     close: () => client.close(),
   };
 };

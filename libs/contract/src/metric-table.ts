@@ -50,20 +50,20 @@ export const METRIC_TABLE = {
     type: 'counter',
     help: 'Requests answered, by verb and by `ok` or the type of the error.',
     labels: ['verb', 'code'],
-    by: ['gateway', 'router'],
+    by: ['gateway', 'router', 'artifacts'],
   },
   toolfabric_request_duration_seconds: {
     type: 'histogram',
     help: 'From the request to its answer; a call includes the wait for its end.',
     labels: ['verb'],
-    by: ['gateway', 'router'],
+    by: ['gateway', 'router', 'artifacts'],
     buckets: LATENCY,
   },
   toolfabric_requests_in_flight: {
     type: 'gauge',
     help: 'Requests that are being answered.',
     labels: [],
-    by: ['gateway', 'router'],
+    by: ['gateway', 'router', 'artifacts'],
   },
   toolfabric_waiting_callers: { type: 'gauge', help: 'Callers that wait for a call.', labels: [], by: ['gateway'] },
   toolfabric_refusals_total: {

@@ -51,8 +51,8 @@ export interface ArtifactSession {
 }
 
 export interface ArtifactStore {
-  /** `permit` is the signed leave that came with the call. */
-  session(permit: Envelope): ArtifactSession;
+  /** `permit` is the signed leave that came with the call; its requests belong to the trace of `traceparent`. */
+  session(permit: Envelope, traceparent?: string): ArtifactSession;
 }
 
 /** The store as the front door uses it, with a permit for one request. */

@@ -70,7 +70,7 @@ const contextOf = (
   workspace: body.workspace,
   background: body.background === true,
   testCommand: body.testCommand,
-  artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit),
+  artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit, body.traceparent),
   redactor,
   faults: ctx.faults,
   progress: (message, fraction) =>

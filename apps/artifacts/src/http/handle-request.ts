@@ -8,10 +8,12 @@ import { checkPermit } from './check-permit.ts';
 import type { Exchange } from './exchange.ts';
 import { parseRoute } from './parse-route.ts';
 import { patientUntil, receiveBody } from './stream-body.ts';
+import type { RequestWatch } from './watch-request.ts';
 
 export interface HandlerContext extends RouteContext {
   readonly verifier: Verifier;
   readonly logger: Logger;
+  readonly watch: RequestWatch;
   /** Whether new requests are taken. */
   readonly isReady: () => boolean;
 }
@@ -38,18 +40,29 @@ const answer = async (
   if (answerHealth(ctx, request, response)) return;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
+  const watched = ctx.watch.begin(traceparentIn(request));
   let permit: ArtifactPermit | undefined;
+  let code: string | undefined;
   try {
     if (!ctx.isReady()) throw new FabricError('unavailable', 'the artifact store is shutting down');
     const route = parseRoute(request.method ?? '', request.url ?? '');
     permit = checkPermit(request.headers.authorization, ctx.verifier, ctx.clock);
+    watched.permitted(permit, route.type);
     await serveRoute(ctx, route, permit, exchangeOf(ctx, request, response, mustInvite, gone.signal));
   } catch (thrown) {
-    if (gone.signal.aborted) return;
     const error = normalise(thrown);
+    code = gone.signal.aborted ? 'cancelled' : error.type;
+    if (gone.signal.aborted) return;
     tell(ctx, error, permit);
     await answerError(request, response, error);
+  } finally {
+    watched.end(code);
   }
+};
+
+const traceparentIn = ({ headers }: IncomingMessage): string | undefined => {
+  const { traceparent } = headers;
+  return typeof traceparent === 'string' ? traceparent : undefined;
 };
 
 const exchangeOf = (
