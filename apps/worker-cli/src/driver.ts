@@ -1,20 +1,42 @@
-import type { WorkspaceRef } from '@toolfabric/contract';
+import type { Outcome } from '@toolfabric/contract';
+import { FabricError, type Json, type Logger, silentLogger } from '@toolfabric/kernel';
+import { parseProbeCallId } from '@toolfabric/ledger';
+import type { ProbeAnswer, ToolContext } from '@toolfabric/worker-runtime';
 import type { CommandSettings } from './command/command-settings.ts';
 import { type CommandOptions, compileCommands } from './command/compile-commands.ts';
 import { needProgram } from './sandbox/run-in-sandbox.ts';
 import { makeLayout } from './workspace/layout.ts';
 import { type OpenWorkspace, workspaceOpener } from './workspace/open-workspace.ts';
+import { prepareWorkspace } from './workspace/prepare-workspace.ts';
+import { type Changing, KeptWorkspaces } from './workspace/snapshot/kept-workspaces.ts';
+import { SNAPSHOT_LIMITS, type SnapshotLimits } from './workspace/snapshot/snapshot-limits.ts';
+import { removeLeftTrees, sweepCopies } from './workspace/snapshot/sweep-copies.ts';
 import { lockWorkspace, type WorkspaceLock } from './workspace/workspace-lock.ts';
+import type { WorkspaceRecord } from './workspace/workspace-record.ts';
 import type { WorkspaceSettings } from './workspace/workspace-settings.ts';
 
 /** The outside thing of this worker: workspaces on the disk, and system programs in sandboxes. */
 export interface Driver {
   readonly settings: WorkspaceSettings;
   readonly commands: CommandSettings;
-  /** Runs `use` on the workspace of a call, held open meanwhile. Throws `workspace_missing` and `workspace_refused`. */
-  inWorkspace<T>(ref: WorkspaceRef | undefined, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T>;
-  /** Runs `use` under the kernel lock of the workspace (protocol 7 (c)). Throws `workspace_busy`. */
-  underLock<T>(workspace: OpenWorkspace, signal: AbortSignal, use: (lock: WorkspaceLock) => Promise<T>): Promise<T>;
+  /** Runs `use` on the newest state of the workspace, held open meanwhile. Throws `workspace_missing`, `workspace_refused`. */
+  inWorkspace<T>(ctx: ToolContext, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T>;
+  /**
+   * Runs `use` on the workspace under its kernel lock (protocol 7 (c)). It calls `beginEffect` of the context that it is
+   * given before it writes anything. On storage of its own this worker keeps what was done in a snapshot first: the
+   * outcome is that of `use` only when that was stored (protocol 12). Throws `workspace_busy`.
+   */
+  changing(ctx: ToolContext, use: Changing): Promise<Outcome>;
+  /** What became of the call that `ctx` probes; `look` is asked, under the lock, where the workspace lies here for good. */
+  probing(
+    ctx: ToolContext,
+    intent: Json | undefined,
+    look: (workspace: OpenWorkspace, lock: WorkspaceLock) => Promise<ProbeAnswer>,
+  ): Promise<ProbeAnswer>;
+  /** Makes the workspace of a task ready, or finds it ready. */
+  preparing(ctx: ToolContext): Promise<WorkspaceRecord>;
+  /** Removes copies that nobody has used for long; safe beside everything else. */
+  sweep(): Promise<void>;
   /** Gives back what the commands were confined with. No call runs any more. */
   close(): Promise<void>;
 }
@@ -22,36 +44,74 @@ export interface Driver {
 export interface DriverOptions {
   /** Milliseconds to wait for the lock of a workspace. */
   readonly lockWaitMs: number;
+  /** `own`: nobody else sees these workspaces, so that they are kept in snapshots. `shared` when left out. */
+  readonly storage?: 'own' | 'shared';
+  readonly snapshots?: Partial<SnapshotLimits>;
+  readonly log?: Logger;
   /** What commands may take; the defaults where a field is left out. */
   readonly commands?: Partial<CommandOptions>;
 }
 
+/** An existing directory lies where it lies, whatever the storage of the worker is. */
+const isKept = ({ workspace }: ToolContext): boolean => workspace !== undefined && workspace.source.type !== 'existing';
+
 export const createDriver = async (settings: WorkspaceSettings, options: DriverOptions): Promise<Driver> => {
   await makeLayout(settings.layout);
-  const openWorkspace = workspaceOpener(settings);
+  const opener = workspaceOpener(settings);
   const commands = await compileCommands(settings, options.commands ?? {});
+  const lock = (name: string, signal: AbortSignal): Promise<WorkspaceLock> => {
+    const flock = needProgram(settings.programs, 'flock');
+    return lockWorkspace({ directory: settings.layout.locks, name, flock, waitMs: options.lockWaitMs, signal });
+  };
+  const log = options.log ?? silentLogger;
+  const limits = { ...SNAPSHOT_LIMITS, ...options.snapshots };
+  if (options.storage === 'own') await removeLeftTrees(settings);
+  const own = options.storage === 'own' ? new KeptWorkspaces({ settings, opener, limits, log, lock }) : undefined;
+  const keptOf = (ctx: ToolContext) => (isKept(ctx) ? own : undefined);
+
+  const openHere = async <T>(ctx: ToolContext, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T> => {
+    const workspace = await opener.open(ctx.workspace);
+    try {
+      return await use(workspace);
+    } finally {
+      await workspace.close();
+    }
+  };
+  const lockHere = <T>(
+    ctx: ToolContext,
+    use: (workspace: OpenWorkspace, lock: WorkspaceLock) => Promise<T>,
+  ): Promise<T> =>
+    openHere(ctx, async (workspace) => {
+      const held = await lock(workspace.record.lock, ctx.signal);
+      try {
+        return await use(workspace, held);
+      } finally {
+        await held.release();
+      }
+    });
+
   return {
     settings,
     commands,
     close: () => commands.confinement.close(),
-    async inWorkspace(ref, use) {
-      const workspace = await openWorkspace(ref);
-      try {
-        return await use(workspace);
-      } finally {
-        await workspace.close();
-      }
+    inWorkspace: (ctx, use) => keptOf(ctx)?.reading(ctx, use) ?? openHere(ctx, use),
+    changing: (ctx, use) =>
+      keptOf(ctx)?.changing(ctx, use) ?? lockHere(ctx, (workspace, held) => use(workspace, held, ctx)),
+    async probing(ctx, intent, look) {
+      const parent = parseProbeCallId(ctx.callId)?.parent;
+      const kept = keptOf(ctx);
+      if (kept === undefined) return lockHere(ctx, look);
+      if (parent === undefined) return { answer: 'not_visible', reason: 'no call was asked about' };
+      return kept.probing(ctx, parent, intent);
     },
-    async underLock(workspace, signal, use) {
-      const flock = needProgram(settings.programs, 'flock');
-      const { locks: directory } = settings.layout;
-      const name = workspace.record.lock;
-      const lock = await lockWorkspace({ directory, name, flock, waitMs: options.lockWaitMs, signal });
-      try {
-        return await use(lock);
-      } finally {
-        await lock.release();
-      }
+    async preparing(ctx) {
+      if (ctx.workspace === undefined) throw new FabricError('workspace_missing', 'the task has no workspace');
+      const { timeoutMs } = ctx.limits;
+      const { signal } = ctx;
+      return keptOf(ctx)?.preparing(ctx) ?? prepareWorkspace(settings, ctx.workspace, { timeoutMs, signal });
+    },
+    async sweep() {
+      if (own) await sweepCopies({ settings, opener, lock, log, oldTrees: own.oldTrees });
     },
   };
 };

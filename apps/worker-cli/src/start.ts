@@ -1,6 +1,6 @@
 import { createArtifactStore } from '@toolfabric/artifact-http';
 import { connectWorker } from '@toolfabric/bus-nats';
-import { createVerifier, type Logger } from '@toolfabric/kernel';
+import { createVerifier, type Logger, silentLogger } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
 import { type AnyTool, runWorker, type WorkerOptions } from '@toolfabric/worker-runtime';
@@ -20,7 +20,7 @@ export interface ComposedTools {
 }
 
 /** The tools of this worker over this machine, and what the machine can do. Makes the state directory. */
-export const composeTools = async (config: WorkerCliConfig): Promise<ComposedTools> => {
+export const composeTools = async (config: WorkerCliConfig, log: Logger = silentLogger): Promise<ComposedTools> => {
   const driver = await createDriver(
     {
       layout: layoutOf(config.stateDir),
@@ -32,7 +32,13 @@ export const composeTools = async (config: WorkerCliConfig): Promise<ComposedToo
       worker: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
       programs: findPrograms(config.searchPath),
     },
-    { lockWaitMs: config.lockWaitMs, commands: config.commands },
+    {
+      lockWaitMs: config.lockWaitMs,
+      commands: config.commands,
+      storage: config.storage,
+      snapshots: { entries: config.workspaceEntries, bytes: config.commands.workspaceBytes },
+      log,
+    },
   );
   const capabilities = await probeCapabilities(config.searchPath, config.commands.cgroup || undefined);
   return { driver, tools: createTools(driver), capabilities };
@@ -50,12 +56,15 @@ const refuseUnconfined = ({ tenancy }: WorkerCliConfig, { namespaces, bwrap, set
 const artifactsOf = ({ artifactsUrl }: WorkerCliConfig) =>
   artifactsUrl === undefined ? undefined : createArtifactStore({ url: artifactsUrl });
 
+/** Between two looks at copies of workspaces that nobody uses, in milliseconds. */
+const SWEEP_EVERY_MS = 3_600_000;
+
 /**
  * Start order: tools and what the machine really can, connection, life sign, deliveries. Stop order: the worker drains
  * (no new work, running calls end, life sign), then the connection closes.
  */
 export const start = async (config: WorkerCliConfig, log: Logger): Promise<RunningService> => {
-  const { driver, tools, capabilities } = await composeTools(config);
+  const { driver, tools, capabilities } = await composeTools(config, log);
   refuseUnconfined(config, capabilities);
   if (!capabilities.cgroup.works) log.warn('worker.no-cgroup', { reason: capabilities.cgroup.reason ?? '' });
   const artifacts = artifactsOf(config);
@@ -78,6 +87,9 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
     verifier,
     pace,
     slots,
+    storage: config.storage,
+    // On shared storage every worker is as near to a workspace as the others.
+    pinSlots: config.storage === 'own' ? config.pinSlots : 0,
     isolation,
     faults,
     log,
@@ -100,8 +112,11 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
           metrics: telemetry.metricsText,
           ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
         });
+  void driver.sweep();
+  const sweeping = setInterval(() => void driver.sweep(), SWEEP_EVERY_MS);
   let stopping: Promise<void> | undefined;
   const shutDown = async () => {
+    clearInterval(sweeping);
     await worker.stop();
     await telemetry.shutdown();
     await bus.close();

@@ -18,6 +18,8 @@ export interface Layout {
   readonly runs: string;
   /** One file a user id that was given to a workspace. */
   readonly users: string;
+  /** One file a workspace that is kept in snapshots: what its copy here is. */
+  readonly copies: string;
 }
 
 export const layoutOf = (state: string): Layout => ({
@@ -27,6 +29,7 @@ export const layoutOf = (state: string): Layout => ({
   locks: join(state, 'locks'),
   records: join(state, 'records'),
   users: join(state, 'users'),
+  copies: join(state, 'copies'),
   confine: join(state, 'confine'),
   runs: join(state, 'runs'),
 });
@@ -36,7 +39,7 @@ export const makeLayout = async (layout: Layout): Promise<void> => {
   for (const directory of [layout.state, layout.workspaces, layout.staging]) {
     await mkdir(directory, { recursive: true, mode: 0o711 });
   }
-  for (const directory of [layout.locks, layout.records, layout.users, layout.runs]) {
+  for (const directory of [layout.locks, layout.records, layout.copies, layout.users, layout.runs]) {
     await mkdir(directory, { recursive: true, mode: 0o700 });
   }
 };

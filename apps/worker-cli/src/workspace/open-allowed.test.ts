@@ -160,7 +160,7 @@ describe('a directory that a task may have', () => {
       renameSync(`${path}-aside`, path);
     };
     const searchIn = (before: () => void, onOutput: () => 'more') =>
-      fixture.driver.inWorkspace(record, async (workspace) => {
+      fixture.driver.inWorkspace(contextFor(record), async (workspace) => {
         before();
         const request = { options: ['--files'], operands: [], path: '', glob: undefined, onOutput };
         return runRipgrep(fixture.driver, workspace, ctx, request);

@@ -29,38 +29,49 @@ const openRoot = async (record: WorkspaceRecord): Promise<OpenRoot> => {
 
 const MOST_REMEMBERED = 1_000;
 
-/** Records that were read; they never change, and whether the directory still is the one is looked at each time. */
+/** Records that were read; one changes only when its workspace is restored, and whether the directory still is the one is looked at each time. */
 const remembering = (layout: Layout) => {
   const known = new Map<string, WorkspaceRecord>();
-  return async (id: string): Promise<WorkspaceRecord | undefined> => {
-    const record = known.get(id) ?? (await readRecord(layout, id));
-    if (record !== undefined && !known.has(id)) {
-      if (known.size >= MOST_REMEMBERED) known.clear();
-      known.set(id, record);
-    }
-    return record;
+  return {
+    forget: (id: string) => void known.delete(id),
+    async get(id: string): Promise<WorkspaceRecord | undefined> {
+      const record = known.get(id) ?? (await readRecord(layout, id));
+      if (record !== undefined && !known.has(id)) {
+        if (known.size >= MOST_REMEMBERED) known.clear();
+        known.set(id, record);
+      }
+      return record;
+    },
   };
 };
 
-export type OpenWorkspaceOf = (ref: WorkspaceRef | undefined) => Promise<OpenWorkspace>;
+export interface WorkspaceOpener {
+  /** Throws `workspace_missing` and `workspace_refused`. */
+  open(ref: WorkspaceRef | undefined): Promise<OpenWorkspace>;
+  /** After the record of a workspace was written anew. */
+  forget(id: string): void;
+}
 
 /**
  * Opens the workspace that a call belongs to. What was protected only after it was prepared is protected from it all
- * the same. Throws `workspace_missing` and `workspace_refused`.
+ * the same.
  */
-export const workspaceOpener = (settings: Pick<WorkspaceSettings, 'layout' | 'protectedDirs'>): OpenWorkspaceOf => {
-  const recordOf = remembering(settings.layout);
+export const workspaceOpener = (settings: Pick<WorkspaceSettings, 'layout' | 'protectedDirs'>): WorkspaceOpener => {
+  const records = remembering(settings.layout);
   const protectedDirs = protectedBy(settings);
-  return async (ref) => {
-    if (ref === undefined) throw missing('the task has no workspace');
-    const record = await recordOf(ref.id);
-    if (record === undefined || canonicalJson(record.source) !== canonicalJson(ref.source)) {
-      throw missing('the workspace was not prepared on this executor');
-    }
-    if (record.source.type === 'existing' && (await isProtected(record.root, { protectedDirs }))) {
-      throw belongsToInstallation(record.root);
-    }
-    const root = await openRoot(record);
-    return { record, root, origin: `workspace:${ref.id}`, close: () => root.handle.close() };
+  return {
+    forget: records.forget,
+    async open(ref) {
+      if (ref === undefined) throw missing('the task has no workspace');
+      const record = await records.get(ref.id);
+      if (record === undefined || canonicalJson(record.source) !== canonicalJson(ref.source)) {
+        throw missing('the workspace was not prepared on this executor');
+      }
+      if (record.source.type === 'existing' && (await isProtected(record.root, { protectedDirs }))) {
+        throw belongsToInstallation(record.root);
+      }
+      const root = await openRoot(record);
+      return { record, root, origin: `workspace:${ref.id}`, close: () => root.handle.close() };
+    },
   };
 };

@@ -35,7 +35,7 @@ const useDirectory = async (settings: WorkspaceSettings, ref: WorkspaceRef, path
 };
 
 /** The user of a directory that this worker makes, or undefined where it stays the worker's. */
-const newUser = async (settings: WorkspaceSettings, id: string): Promise<User | undefined> =>
+export const newUser = async (settings: WorkspaceSettings, id: string): Promise<User | undefined> =>
   settings.worker.uid === 0 ? userOfWorkspace(settings.layout, settings.users, id) : undefined;
 
 const exists = (path: string): Promise<boolean> =>

@@ -30,7 +30,7 @@ export const isWorkspaceId = (id: string): boolean => WORKSPACE_ID.test(id);
 
 const recordFile = (layout: Layout, id: string): string => join(layout.records, `${id}.json`);
 
-/** Undefined when there is none. A record never changes once it is written. */
+/** Undefined when there is none. A record changes only when its workspace is restored from a snapshot. */
 export const readRecord = async (layout: Layout, id: string): Promise<WorkspaceRecord | undefined> => {
   if (!isWorkspaceId(id)) return undefined;
   try {
@@ -55,3 +55,5 @@ export const writeRecord = async (layout: Layout, record: WorkspaceRecord): Prom
     throw thrown;
   }
 };
+
+export const removeRecord = (layout: Layout, id: string): Promise<void> => rm(recordFile(layout, id), { force: true });

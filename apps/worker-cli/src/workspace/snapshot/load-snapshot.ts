@@ -101,7 +101,13 @@ export const loadSnapshot = async (
   if (base === undefined) {
     const entries = wholeOf(own);
     checkEntries(entries, own.packs, limits);
-    return { id, header: own.header, entries, packs: own.packs, base: { id, sha256: own.sha256, entries, packs: own.packs } };
+    return {
+      id,
+      header: own.header,
+      entries,
+      packs: own.packs,
+      base: { id, sha256: own.sha256, entries, packs: own.packs },
+    };
   }
   const below = await loadList(session, base.id, limits, signal);
   if (below.sha256 !== base.sha256 || below.header.base !== undefined || below.header.workspace !== workspace) {

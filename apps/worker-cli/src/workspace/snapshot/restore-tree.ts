@@ -3,8 +3,8 @@ import type { ArtifactSession } from '@toolfabric/ports';
 import { StoreUnavailable } from '@toolfabric/ports';
 import type { User } from '../../process/run-process.ts';
 import { Breath } from './breath.ts';
-import { lost } from './lost.ts';
 import { unreadable } from './load-snapshot.ts';
+import { lost } from './lost.ts';
 import type { DirectoryEntry, Entry, FileEntry, Snapshot } from './manifest.ts';
 import { type Fetch, planFetches, type WantedContent } from './plan-fetch.ts';
 import { type Found, readFound } from './scan-tree.ts';
@@ -187,4 +187,3 @@ export const restoreTree = async (request: RestoreRequest): Promise<void> => {
   }
   for (const directory of directories.toReversed()) writer.finish(directory);
 };
-

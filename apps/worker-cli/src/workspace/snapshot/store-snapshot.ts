@@ -12,9 +12,24 @@ import {
   type Pack,
   type Snapshot,
 } from './manifest.ts';
-import { type FoundFile, offsetsOf, type PlannedPack, packBytes, planPacks, snapshotName, storePack } from './pack-writer.ts';
+import {
+  type FoundFile,
+  offsetsOf,
+  type PlannedPack,
+  packBytes,
+  planPacks,
+  snapshotName,
+  storePack,
+} from './pack-writer.ts';
 import type { Found } from './scan-tree.ts';
-import { HISTORY, IDLE_BYTES, INLINE_BYTES, MOST_DIFFERENCES, MOST_SMALL_PACKS, SMALL_BYTES } from './snapshot-limits.ts';
+import {
+  HISTORY,
+  IDLE_BYTES,
+  INLINE_BYTES,
+  MOST_DIFFERENCES,
+  MOST_SMALL_PACKS,
+  SMALL_BYTES,
+} from './snapshot-limits.ts';
 
 export interface SnapshotRequest {
   readonly session: ArtifactSession;
@@ -210,7 +225,11 @@ export const storeSnapshot = async (request: SnapshotRequest): Promise<Snapshot>
     ...(receipt === undefined ? {} : { receipt }),
   };
   const list = encodeList(header, plan.lines);
-  const name = snapshotName('list', list.sha256, placed.inline.files.map(({ sha256 }) => sha256));
+  const name = snapshotName(
+    'list',
+    list.sha256,
+    placed.inline.files.map(({ sha256 }) => sha256),
+  );
   const { id } = await session.put(name, artifactBytes(list.bytes, root, placed.inline), signal);
   return asLoaded(id, header, plan, placed, { bytes: list.bytes.length, sha256: list.sha256 });
 };

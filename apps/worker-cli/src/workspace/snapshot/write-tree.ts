@@ -87,10 +87,14 @@ export class TreeWriter {
   }
 }
 
+/** A time in seconds as a double may fall short of its millisecond, and would be another one when it is read. */
+const ROUNDED_MS = 0.01;
+
 const dress = (fd: number, { mode, mtime }: FileEntry, owner: User | undefined): void => {
   if (owner) fchownSync(fd, owner.uid, owner.gid);
   fchmodSync(fd, mode);
-  futimesSync(fd, mtime / 1000, mtime / 1000);
+  const seconds = (mtime + ROUNDED_MS) / 1000;
+  futimesSync(fd, seconds, seconds);
 };
 
 /** One file, whose bytes come in pieces and are checked at the end. */

@@ -1,0 +1,115 @@
+import { ERROR_TABLE, type Outcome, type WorkspaceHead } from '@toolfabric/contract';
+import { FabricError, toFabricError } from '@toolfabric/kernel';
+import type { ArtifactSession } from '@toolfabric/ports';
+import { StoreUnavailable } from '@toolfabric/ports';
+import type { ToolContext } from '@toolfabric/worker-runtime';
+import { fileError } from '../../edit/file-error.ts';
+import { throwIfStopped } from '../../process/stop-reason.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { Snapshot } from './manifest.ts';
+import type { Remembered } from './memory.ts';
+import { moveToSnapshot } from './move-head.ts';
+import { patiently } from './patience.ts';
+import { descriptorOf } from './root-place.ts';
+import { FileChanged, type HashCache, type ScannedTree, scanTree } from './scan-tree.ts';
+import type { SnapshotLimits } from './snapshot-limits.ts';
+import { hasChanged, storeSnapshot } from './store-snapshot.ts';
+
+export interface Keeping {
+  readonly ctx: ToolContext;
+  readonly session: ArtifactSession;
+  readonly workspace: OpenWorkspace;
+  readonly head: WorkspaceHead;
+  readonly before: Snapshot | undefined;
+  readonly hashes: HashCache;
+  readonly limits: SnapshotLimits;
+}
+
+/** `kept`: the copy here is what the newest snapshot says, so that it counts as clean. */
+export type Kept =
+  | { readonly kept: true; readonly remembered: Remembered; readonly outcome: Outcome }
+  | { readonly kept: false; readonly outcome: Outcome };
+
+/** Times that a workspace which changes while it is stored is looked at anew. */
+const MOST_SCANS = 3;
+
+/** What was done stands on this disk alone and is thrown away: nothing of it happened. */
+export const notKept = (thrown: unknown): Outcome => {
+  const error =
+    thrown instanceof StoreUnavailable
+      ? new FabricError('unavailable', 'the snapshot of the workspace could not be stored')
+      : thrown instanceof FileChanged
+        ? new FabricError('tool_failed', 'the workspace changes without end; a program may have survived')
+        : toFabricError(fileError(thrown), 'tool_failed');
+  return {
+    status: 'error',
+    summary: `${error.message} Nothing of this call was kept.`.slice(0, 4096),
+    error: error.toToolError(),
+    sideEffect: 'none',
+    trust: 'trusted',
+  };
+};
+
+const notKnown = (outcome: Outcome): Outcome => ({
+  status: 'unknown',
+  summary: `Whether the workspace was kept is not known. ${outcome.summary}`.slice(0, 4096),
+  error: {
+    type: 'unavailable',
+    layer: ERROR_TABLE.unavailable.layer,
+    message: 'the artifact store did not say whether it took the snapshot',
+    retryable: false,
+  },
+  sideEffect: 'possible',
+  trust: 'trusted',
+});
+
+const store = async (keeping: Keeping, scan: ScannedTree, outcome: Outcome): Promise<Snapshot> => {
+  const { ctx, session, workspace, head, before } = keeping;
+  const { callId, epoch, clock, signal } = ctx;
+  const root = descriptorOf(workspace.root);
+  const { found } = scan;
+  const request = { session, workspace: workspace.record.id, root, before, head, callId, epoch, found, signal };
+  return patiently(clock, signal, () => storeSnapshot({ ...request, receipt: outcome }));
+};
+
+const scanAndStore = async (keeping: Keeping, outcome: Outcome): Promise<Remembered> => {
+  const { ctx, workspace, before, limits } = keeping;
+  let { hashes } = keeping;
+  for (let round = 1; ; round += 1) {
+    const scan = await scanTree(descriptorOf(workspace.root), limits, hashes, ctx.signal);
+    hashes = scan.cache;
+    if (before !== undefined && !hasChanged(before, scan.found)) return { snapshot: before, hashes };
+    ctx.faults.at('snapshot.storing');
+    try {
+      return { snapshot: await store(keeping, scan, outcome), hashes };
+    } catch (thrown) {
+      if (!(thrown instanceof FileChanged) || round >= MOST_SCANS) throw thrown;
+      hashes = new Map();
+    }
+  }
+};
+
+/**
+ * Keeps what a call did to the workspace (protocol 12): the snapshot is stored, and then the head is moved to it, unless
+ * somebody else has moved it since this call began. Only then has the call happened. Never throws.
+ */
+export const keepEffect = async (keeping: Keeping, outcome: Outcome): Promise<Kept> => {
+  const { ctx, session, workspace, head, before, limits } = keeping;
+  try {
+    const remembered = await scanAndStore(keeping, outcome);
+    const manifest = remembered.snapshot.id;
+    if (remembered.snapshot === before) return { kept: true, remembered, outcome };
+    ctx.faults.at('snapshot.stored');
+    throwIfStopped(ctx.signal);
+    const { clock, signal } = ctx;
+    const { id } = workspace.record;
+    const moved = await moveToSnapshot({ session, workspace: id, from: head, manifest, limits, clock, signal });
+    ctx.faults.at('snapshot.moved');
+    if (moved.result === 'moved') return { kept: true, remembered, outcome };
+    if (moved.result === 'unknown') return { kept: false, outcome: notKnown(outcome) };
+    const error = new FabricError('workspace_moved', 'another worker took the workspace over.');
+    return { kept: false, outcome: notKept(error) };
+  } catch (thrown) {
+    return { kept: false, outcome: notKept(thrown) };
+  }
+};
