@@ -9,6 +9,8 @@ import { BatchWriter, type WriterCounts } from './batch-writer.ts';
 import type { TraceWriterConfig } from './config.ts';
 import { EventTaker, type TakenCounts } from './take-events.ts';
 
+export { type EngineProbe, probeEngine } from '@toolfabric/trace-clickhouse';
+
 /** States and numbers for a person; what `GET /status` of the health port tells. */
 export interface TraceWriterStatus {
   readonly connected: boolean;
