@@ -28,6 +28,8 @@ describe('the services', () => {
     ['gateway', 'gateway'],
     ['truth', 'worker'],
     ['cli', 'worker'],
+    ['artifacts', 'artifacts'],
+    ['trace-writer', 'trace-writer'],
   ];
   const ports = new Map<AppName, number>();
   let cluster: Cluster;

@@ -1,4 +1,6 @@
-import { traceIdOf, uuidv7 } from '@toolfabric/kernel';
+import { createArtifactStore } from '@toolfabric/artifact-http';
+import { type ArtifactPermit, PERMIT_TYPE } from '@toolfabric/contract';
+import { createSigner, traceIdOf, uuidv7 } from '@toolfabric/kernel';
 import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADA, Cluster } from '../support/cluster.ts';
@@ -131,6 +133,48 @@ describe('TR-1: one call is one trace', () => {
     expect(events[2]?.attributes).toMatchObject({ error: 'unknown_tool', tool: 'truth.apend' });
     const spans = await tap.spansOfCall(ADA.tenant, byRouter.callId, 2);
     expect(spans.map(({ attributes }) => attributes['error.type'])).toContain('invalid_arguments');
+  });
+});
+
+describe('TR-1: the artifact store', () => {
+  it('notes requests of a worker in the trace of the call, and none of their names', async () => {
+    await cluster.ensure('artifacts');
+    const callId = `2969-${'a'.repeat(26)}`;
+    const permit: ArtifactPermit = {
+      action: 'call',
+      actor: ADA,
+      taskId,
+      callId,
+      epoch: 2,
+      maxBytes: 1_000,
+      retentionDays: 1,
+      expires: Date.now() + 60_000,
+    };
+    const { kid, privateKey } = cluster.nats.signing;
+    const store = createArtifactStore({ url: cluster.artifactsUrl });
+    try {
+      const session = store.session(
+        createSigner(kid, privateKey).sign(PERMIT_TYPE, JSON.stringify(permit)),
+        TRACEPARENT,
+      );
+      const name = { name: 'named-by-a-caller.txt', mediaType: 'text/plain', trust: 'untrusted' } as const;
+      const bytes = (async function* () {
+        yield Buffer.from('content');
+      })();
+      await session.put(name, bytes, AbortSignal.timeout(10_000));
+    } finally {
+      store.close();
+    }
+    const [span] = await tap.spansOfCall(ADA.tenant, callId, 1);
+    expect(span).toMatchObject({
+      name: 'artifacts put',
+      service: 'artifacts',
+      kind: 'server',
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      parentSpanId: 'b7ad6b7169203331',
+      attributes: { 'toolfabric.permit.action': 'call', 'toolfabric.attempt': 2 },
+    });
+    expect(JSON.stringify(span)).not.toContain('named-by-a-caller');
   });
 });
 
