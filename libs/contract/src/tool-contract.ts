@@ -52,8 +52,11 @@ export const Execution = z.strictObject({
 
 export const Output = z.strictObject({
   format: z.enum(['text', 'json', 'citations', 'file', 'image']),
+  /** JSON Schema 2020-12 of `data`; an object. */
   schema: JsonObject.optional(),
+  /** JMESPath over `{data, summary, content}` of an answer: where it is not true, the action failed. */
   success_when: z.string().optional(),
+  /** The same: where it is true, the action failed. */
   error_when: z.string().optional(),
   budget_bytes: z.int().min(256).max(49_152),
   budget_tokens: z.int().min(64).optional(),
