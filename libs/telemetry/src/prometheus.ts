@@ -13,20 +13,41 @@ const rowsOf = (role: MetricRole): [MetricName, MetricRow][] =>
     .filter(([, { by }]) => by === undefined || by.includes(role))
     .map(([name, row]) => [name as MetricName, row]);
 
-/** Keeps the number of series bounded, whatever the labels say. */
-const bounded = (names: readonly string[]): ((labels: Labels) => Labels) => {
-  const seen = new Set<string>();
-  const other = Object.fromEntries(names.map((name) => [name, 'other']));
-  return (labels) => {
-    if (names.length === 0) return labels;
+interface Series {
+  readonly labels: Labels;
+  value: number;
+}
+
+/** The series of one metric, found by their labels; bounded, whatever the labels say. */
+class SeriesBook {
+  readonly #names: readonly string[];
+  readonly #series = new Map<string, Series>();
+
+  constructor(names: readonly string[]) {
+    this.#names = names;
+  }
+
+  find(labels: Labels): Series {
     let key = '';
-    for (const name of names) key += `${labels[name]}\n`;
-    if (seen.has(key)) return labels;
-    if (seen.size >= MOST_SERIES) return other;
-    seen.add(key);
-    return labels;
-  };
-};
+    for (const name of this.#names) key += `${labels[name]}\n`;
+    const known = this.#series.get(key);
+    if (known) return known;
+    if (this.#series.size < MOST_SERIES) return this.#add(key, labels);
+    return (
+      this.#series.get('other') ?? this.#add('other', Object.fromEntries(this.#names.map((name) => [name, 'other'])))
+    );
+  }
+
+  values(): IterableIterator<Series> {
+    return this.#series.values();
+  }
+
+  #add(key: string, labels: Labels): Series {
+    const made = { labels: { ...labels }, value: 0 };
+    this.#series.set(key, made);
+    return made;
+  }
+}
 
 export interface ServedMetrics extends Metrics {
   /** Prometheus text. Scrapes at the same time share one rendering. */
@@ -38,19 +59,26 @@ export interface ServedMetrics extends Metrics {
 export const createMetrics = (role: MetricRole): ServedMetrics => {
   const registry = new Registry();
   const registers = [registry];
-  const counters = new Map<string, (labels: Labels, by: number) => void>();
+  const counters = new Map<string, SeriesBook>();
   const histograms = new Map<string, (labels: Labels, value: number) => void>();
   const gauges = new Map<string, Map<string, { labels: Labels; read: () => number }>>();
 
   for (const [name, { type, help, labels: labelNames, buckets }] of rowsOf(role)) {
     const common = { name, help, labelNames: [...labelNames], registers };
-    const bound = bounded(labelNames);
+    const book = new SeriesBook(labelNames);
     if (type === 'counter') {
-      const counter = new Counter(common);
-      counters.set(name, (labels, by) => counter.inc(bound(labels), by));
+      counters.set(name, book);
+      new Counter({
+        ...common,
+        // Counted in the book, which costs less on the way of a call, and put in when somebody asks.
+        collect() {
+          this.reset();
+          for (const { labels, value } of book.values()) this.inc(labels, value);
+        },
+      });
     } else if (type === 'histogram') {
       const histogram = new Histogram({ ...common, ...(buckets === undefined ? {} : { buckets: [...buckets] }) });
-      histograms.set(name, (labels, value) => histogram.observe(bound(labels), value));
+      histograms.set(name, (labels, value) => histogram.observe(book.find(labels).labels, value));
     } else {
       const readers = new Map<string, { labels: Labels; read: () => number }>();
       gauges.set(name, readers);
@@ -64,7 +92,10 @@ export const createMetrics = (role: MetricRole): ServedMetrics => {
   }
 
   const metrics: Metrics = {
-    count: (name, labels, by = 1) => counters.get(name)?.(labels, by),
+    count(name, labels, by = 1) {
+      const series = counters.get(name)?.find(labels);
+      if (series) series.value += by;
+    },
     observe: (name, value, labels) => histograms.get(name)?.(labels, value),
     gauge(name, labels, read) {
       const readers = gauges.get(name);
