@@ -96,7 +96,7 @@ class Reader {
 
   #cluster(argument: string): void {
     if (this.#rule.digits !== undefined && /^-\d+$/.test(argument)) {
-      this.options.push(this.#rule.digits, argument.slice(1));
+      this.options.push(`${this.#rule.digits}=${argument.slice(1)}`);
       return;
     }
     const whole = this.#rule.options.get(argument);

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
 import type { CommandSettings } from '../command/command-settings.ts';
 import { probeRun } from '../command/probe-run.ts';
+import { resolveFor } from '../command/resolve-for.ts';
 import { type CommandEnd, NeverBegan, runCommand } from '../command/run-command.ts';
 import { resolveWorkDirectory } from '../command/work-directory.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { stopReason } from '../process/stop-reason.ts';
-import { resolveProgram } from '../programs/resolve-program.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 
 const Args = z.strictObject({
@@ -118,7 +118,7 @@ export const settleRun = async (
 
 const run = (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
-  const resolved = resolveProgram(settings.programs, args.argv);
+  const resolved = resolveFor(outer, settings.programs, args.argv);
   return driver.changing(outer, async (workspace, lock, ctx) => {
     const cwd = await resolveWorkDirectory(workspace, args.cwd);
     return settleRun(settings, workspace, ctx, async () => {

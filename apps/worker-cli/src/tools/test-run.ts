@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { readContent } from '../changes/contents.ts';
 import { locateBelow } from '../changes/locate.ts';
 import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
+import { resolveFor } from '../command/resolve-for.ts';
 import { type CommandEnd, INSIDE_WORKSPACE, runCommand } from '../command/run-command.ts';
 import { resolveWorkDirectory } from '../command/work-directory.ts';
 import type { Driver } from '../driver.ts';
 import { jsonBytes, OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { type StoredFiles, storeFiles } from '../output/store-files.ts';
-import { resolveProgram } from '../programs/resolve-program.ts';
 import { compileGlob } from '../ripgrep/glob.ts';
 import { readJunit } from '../test-report/junit.ts';
 import { ReportOfStreams } from '../test-report/read-report.ts';
@@ -159,7 +159,7 @@ const storeReports = async (
 const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
   const command = declared(outer);
-  const resolved = resolveProgram(settings.programs, command.argv);
+  const resolved = resolveFor(outer, settings.programs, command.argv);
   const globs = args.artifacts;
   globs.forEach(compileGlob);
   return await driver.changing(outer, async (workspace, lock, ctx) => {
