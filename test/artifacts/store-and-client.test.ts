@@ -176,6 +176,17 @@ describe('the store and its client', () => {
     await expect(session.put(named('y'), chunksOf('x'), ended)).rejects.toThrow('before');
   });
 
+  it('a media type comes through without its parameters', async () => {
+    const session = artifacts.session(ownCall());
+    for (const [given, kept] of [
+      ['text/plain; charset=utf-8', 'text/plain'],
+      ['no type\r\nx: y', 'application/octet-stream'],
+    ] as const) {
+      const { id } = await session.put(named(`of ${kept}`, given), chunksOf('x'), signal);
+      expect(await artifacts.front.describe(artifacts.read(id), id, signal)).toMatchObject({ mediaType: kept });
+    }
+  });
+
   it('a canary in a name and in the bytes appears in no line of its log', async () => {
     await artifacts.session(ownCall()).put(named('canary-7431'), chunksOf('canary-7431'), signal);
     await typeOf(artifacts.session({ maxBytes: 1 }).put(named('canary-7431'), chunksOf('canary-7431'), signal));

@@ -68,6 +68,24 @@ describe('quotas', () => {
     expect((await under.put(callPermit(), 'd', 'z'.repeat(70))).status).toBe(200);
   });
 
+  it('bytes are never deleted from under a record that was made at that moment', async () => {
+    under = await startUnderTest();
+    for (let round = 0; round < 25; round++) {
+      const body = `round ${round}`;
+      const [old, fresh] = [`old ${round}`, `fresh ${round}`];
+      await under.put(callPermit({ callId: `2969-${round}` }), old, body);
+      const [gone, stored] = await Promise.all([
+        remove(old, callPermit({ callId: `2969-${round}` })),
+        under.put(callPermit({ callId: `2969-${round}` }), fresh, body),
+      ]);
+      expect([gone.status, stored.status]).toEqual([204, 200]);
+      const id = idOf(callPermit({ callId: `2969-${round}` }), fresh);
+      const read = await under.ask(`/v1/artifacts/${id}`, { permit: sign(callPermit({ callId: `2969-${round}` })) });
+      expect(read.body.toString()).toBe(body);
+    }
+    expect(files('sha256')).toHaveLength(25);
+  });
+
   it('a tenant has a count of artifacts, and a call too', async () => {
     under = await startUnderTest({ limits: { tenantArtifacts: 3, callArtifacts: 2 } });
     await under.put(callPermit(), 'a', '1');

@@ -9,9 +9,15 @@ const encodeExtended = (text: string): string =>
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
+/** Type and subtype, without parameters. */
+const toEssence = (mediaType: string): string => {
+  const essence = mediaType.split(';', 1)[0]?.trim() ?? '';
+  return MEDIA_TYPE.test(essence) ? essence : 'application/octet-stream';
+};
+
 /** Every header is plain ASCII, whatever the name is. */
 export const nameHeaders = ({ name, mediaType, trust }: ArtifactName): Record<string, string> => ({
   'toolfabric-name': `UTF-8''${encodeExtended(name)}`,
   'toolfabric-trust': trust,
-  'content-type': MEDIA_TYPE.test(mediaType) ? mediaType : 'application/octet-stream',
+  'content-type': toEssence(mediaType),
 });
