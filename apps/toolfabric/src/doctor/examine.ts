@@ -1,6 +1,7 @@
 import { delimiter } from 'node:path';
 import type { Features } from '@toolfabric/bus-nats';
-import { type Capability, probeCapabilities } from '@toolfabric/worker-cli/start';
+import { type EngineProbe, probeEngine } from '@toolfabric/trace-writer/start';
+import { type Capabilities, type Capability, probeCapabilities } from '@toolfabric/worker-cli/start';
 import { askProgram, versionIn } from '../programs/ask-program.ts';
 import { findProgram } from '../programs/find-program.ts';
 import { PROGRAM_NAMES, PROGRAMS, type ProgramName } from '../programs/programs.ts';
@@ -18,19 +19,32 @@ export interface Report {
   readonly programs: readonly ProgramReport[];
   /** A sandbox with all of its name spaces, made and left. */
   readonly sandbox: Capability;
+  /** What keeps a command within its limits, beside the sandbox. */
+  readonly limits: Readonly<Record<LimitKeeper, Capability>>;
+  /** The embedded engine of the trace store. */
+  readonly traces: EngineProbe;
   readonly bus?: Features;
   readonly warnings: readonly string[];
   /** What does not work on this machine, each with the reason. Empty when all is well. */
   readonly off: readonly string[];
 }
 
+const KEEPERS = {
+  cgroup: 'without it memory and processes of a command are limited one process at a time',
+  seccomp: 'without it a command may make system calls that it does not need',
+  quota: 'so a command may fill the disk between two looks',
+  descriptors: 'a command could use files that the starter of the worker left open',
+} as const;
+export type LimitKeeper = keyof typeof KEEPERS;
+
 /** Looks at the machine as `up` would find it, by doing what it needs; starts nothing that stays. */
 export const examine = async (path: string): Promise<Report> => {
   const server = findProgram('nats-server', path);
-  const [found, nats, bus] = await Promise.all([
+  const [found, nats, bus, traces] = await Promise.all([
     probeCapabilities(path.split(delimiter)),
     probeServer(server),
     probeBus({ 'nats-server': server, setpriv: findProgram('setpriv', path) }),
+    probeEngine(),
   ]);
   const programs = PROGRAM_NAMES.map((name): ProgramReport => {
     const { for: purpose, linuxOnly } = PROGRAMS[name];
@@ -42,11 +56,36 @@ export const examine = async (path: string): Promise<Report> => {
     node: process.versions.node,
     programs,
     sandbox: found.namespaces,
+    limits: limitsOf(found),
+    traces,
     ...(works ? { bus: bus.features } : {}),
-    warnings: works ? busWarnings(bus.features) : [],
-    off: [...programs.flatMap(programOff), ...sandboxOff(found.namespaces), ...(works ? [] : [`the bus: ${bus.why}`])],
+    warnings: [...(works ? busWarnings(bus.features) : []), ...limitWarnings(found)],
+    off: [
+      ...programs.flatMap(programOff),
+      ...sandboxOff(found.namespaces),
+      ...tracesOff(traces),
+      ...(works ? [] : [`the bus: ${bus.why}`]),
+    ],
   };
 };
+
+const KEEPER_NAMES = Object.keys(KEEPERS) as LimitKeeper[];
+
+const limitsOf = (found: Capabilities): Report['limits'] => ({
+  cgroup: found.cgroup,
+  seccomp: found.seccomp,
+  quota: found.quota,
+  descriptors: found.descriptors,
+});
+
+/** Commands run all the same, within what the other limits keep. */
+const limitWarnings = (found: Capabilities): string[] =>
+  KEEPER_NAMES.filter((name) => !found[name].works).map(
+    (name) => `${name}: ${found[name].reason ?? 'not there'}; ${KEEPERS[name]}`,
+  );
+
+const tracesOff = ({ works, reason }: EngineProbe): string[] =>
+  works ? [] : [`traces: ${reason ?? 'no engine'}; calls go on without them`];
 
 const probeServer = async (path: string | undefined): Promise<Capability> => {
   if (path === undefined) return { works: false, reason: 'nats-server is not on the PATH' };

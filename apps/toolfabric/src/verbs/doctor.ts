@@ -14,11 +14,18 @@ const featureLines = (bus: NonNullable<Report['bus']>): string[] => [
     .map(([name, value]) => `  ${name.padEnd(22)} ${value ? 'yes' : 'no'}`),
 ];
 
-const describe = ({ node, programs, sandbox, bus, warnings, off }: Report): string =>
+const limitLines = (limits: Report['limits']): string[] => [
+  'limits of commands:',
+  ...Object.entries(limits).map(([name, { works }]) => `  ${name.padEnd(22)} ${works ? 'yes' : 'no'}`),
+];
+
+const describe = ({ node, programs, sandbox, limits, traces, bus, warnings, off }: Report): string =>
   [
     `node         ${node}`,
     ...programs.map(programLine),
     `sandbox      ${sandbox.works ? 'works, with name spaces of its own' : `OFF: ${sandbox.reason ?? ''}`}`,
+    `traces       ${traces.works ? `embedded engine ${traces.version ?? ''}` : `OFF: ${traces.reason ?? ''}`}`,
+    ...limitLines(limits),
     ...(bus ? featureLines(bus) : []),
     ...warnings.map((warning) => `warning: ${warning}`),
     ...off.map((what) => `off: ${what}`),
