@@ -1,5 +1,6 @@
 import type { FabricEvent } from '@toolfabric/contract';
 import type { SpawnedService } from '@toolfabric/testkit';
+import { callIdOf } from '@toolfabric/trace-clickhouse/testing';
 import { Cluster } from '../../support/cluster.ts';
 import { caughtUp, type TraceStatus } from '../../traces/trace-bench.ts';
 import { BenchFabric } from '../call-path/bench-fabric.ts';
@@ -21,7 +22,7 @@ const settled = (n: number): FabricEvent => ({
   service: 'router',
   tenant: 'acme',
   at: Date.now(),
-  callId: `2969-${String(n).padStart(26, '0')}`,
+  callId: callIdOf(n),
   taskId: 't-0123456789abcdefghjkmnpqrs',
   actor: { tenant: 'acme', user: `user-${n % 50}`, agent: 'coder' },
   attributes: {
@@ -38,14 +39,14 @@ export const measureStore = async (events: number): Promise<StoreNumbers> => {
   const cluster = await Cluster.start({ pace: 'production' });
   try {
     const writer: SpawnedService = cluster.spawn('trace-writer');
-    const { health } = (await writer.ready) as { health?: unknown };
-    const before = await caughtUp(health, 0);
+    const { address } = await writer.ready;
+    const before = await caughtUp(address, 0);
     const began = performance.now();
     for (let n = 0; n < events; n += BATCH) {
       const batch = Array.from({ length: Math.min(BATCH, events - n) }, (_, i) => settled(n + i));
       await Promise.all(batch.map((event) => cluster.ledger.events.store(event)));
     }
-    const status: TraceStatus = await caughtUp(health, before.writer.stored + events);
+    const status: TraceStatus = await caughtUp(address, before.writer.stored + events);
     const seconds = (performance.now() - began) / 1_000;
     const engineMiB = (status.store.engine?.rss ?? Number.NaN) / 1024 ** 2;
     return { events, eventsPerSecond: events / seconds, writerMiB: peakMiB(writer.pid), engineMiB };
