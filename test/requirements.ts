@@ -19,7 +19,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('FD-3', 'Strict schema subsets of vendors; what does not fit is reported at registration.'),
   row('FD-4', 'One API in front of the models of several vendors; keys stay on the server.'),
   row('FD-5', 'The turn loop as a state machine with bounds on rounds, calls and time.'),
-  row('FD-6', 'A gRPC front door: unary calls, streamed progress, cancel, artifacts.', { partial: 'artifacts' }),
+  row('FD-6', 'A gRPC front door: unary calls, streamed progress, cancel, artifacts.', 'met'),
   row('FD-7', 'An MCP front door over Streamable HTTP for both protocol revisions.'),
   row('FD-8', 'A TypeScript client library and a command line with the same verbs.', 'met'),
   row('FD-9', 'Tools hosted by a vendor pass through, leave the same trace, and are chosen by a capability table.'),
@@ -28,18 +28,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
     partial: 'named domain groups',
   }),
   row('RG-2', 'The record keeps version, risk, limits, observability and redaction beside name and schemas.', {
-    partial: 'observability and redaction rules: a contract that sets them is refused until something keeps them',
+    partial: 'observability rules of a contract',
   }),
-  row('RG-3', 'Draft, published, deprecated, retired; versions never change; incompatible changes are flagged.', {
-    partial: 'a trace store that says which version ran; the stored events do',
-  }),
+  row('RG-3', 'Draft, published, deprecated, retired; versions never change; incompatible changes are flagged.', 'met'),
   row('RG-4', 'Descriptions are linted for use, scope and alternatives; near-duplicates are flagged.', {
     partial: 'the warnings of the lint are not shown to the publisher yet',
   }),
   row('RG-5', 'The catalogue is trimmed by actor and task; listing never changes a decision.'),
   row('RG-6', 'Search, describe, call as disclosure in steps, with its quality measured.'),
   row('RG-7', 'A catalogue change that makes selection worse is refused.'),
-  row('RG-8', 'Outputs are checked; an answer that only looks like success becomes an error.'),
+  row('RG-8', 'Outputs are checked; an answer that only looks like success becomes an error.', 'met'),
   // Routing and dispatch
   row('RT-1', 'Intent routing, measured, with none as an answer; only tools of the intent are exposed.'),
   row('RT-2', 'Capability routing by mode, health, cost and policy; fallbacks are recorded.'),
@@ -58,17 +56,19 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('RT-9', 'No side road: one conformance suite for all adapters; workers refuse undecided messages.', {
     partial: 'the one conformance suite; shown is that a worker refuses what its router did not sign',
   }),
-  row('RT-10', 'A workspace of a task serves workers of several kinds and outlives each of them.'),
+  row('RT-10', 'A workspace of a task serves workers of several kinds and outlives each of them.', {
+    partial: 'workers of one adapter; shown are two pools of it, other adapters do not exist yet',
+  }),
   // Results
   row('RS-1', 'Five statuses; unknown is never told as an error.', { partial: 'approvals have no front door yet' }),
   row('RS-2', 'Typed errors, side effect, evidence, artifacts; a write is confirmed only with proof.', {
-    partial: 'artifacts',
+    partial: 'ids of outside resources: there is no tool yet that makes one',
   }),
-  row('RS-3', 'Head and tail summaries, key matches, stated truncation, full output as artifact.'),
+  row('RS-3', 'Head and tail summaries, key matches, stated truncation, full output as artifact.', 'met'),
   row('RS-4', 'Results, artifacts, watches and traces are read by their owner or by grant, checked every time.', {
-    partial: 'artifacts, traces, and reading by grant',
+    partial: 'sharing of calls and traces; artifacts are shared',
   }),
-  row('RS-5', 'Redaction before model, log and trace; equal secrets correlate inside one tenant only.'),
+  row('RS-5', 'Redaction before model, log and trace; equal secrets correlate inside one tenant only.', 'met'),
   row('RS-6', 'Content from outside is marked untrusted with its origin; the router owns what follows from it.', {
     partial: 'content of files is marked; the rule that follows from it is not there yet',
   }),
@@ -100,20 +100,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('RE-4', 'Cancel reaches the real thing; after an outside write began it ends unknown and is reconciled.', {
     partial: 'pages, containers and MCP requests do not exist yet; shown are process, worker and claim',
   }),
-  row('RE-5', 'Background tasks: start, status, log, cancel.'),
+  row('RE-5', 'Background tasks: start, status, log, cancel.', 'met'),
   row('RE-6', 'An interrupted file write leaves the original whole.', 'met'),
   // CLI executor
-  row('CL-1', 'Argument lists, fixed folder and environment, limits; no allowed program becomes a shell.', {
-    partial: 'option tables for more programs than ripgrep and git',
-  }),
-  row('CL-2', 'The workspace tools: read, edit, search, git, tests.', {
-    partial: 'read, edit and search only; git tools, tests and runner artifacts are missing',
-  }),
+  row('CL-1', 'Argument lists, fixed folder and environment, limits; no allowed program becomes a shell.', 'met'),
+  row('CL-2', 'The workspace tools: read, edit, search, git, tests.', { partial: 'git branch, commit and push' }),
   row('CL-3', 'The open shell is a tool of its own whose final meaning is analysed.'),
-  row('CL-4', 'Nothing survives a timeout or cancel.', { partial: 'shown for the sandbox of searches' }),
-  row('CL-5', 'Each result carries exit code, duration and the files changed with a bounded diff.'),
+  row('CL-4', 'Nothing survives a timeout or cancel.', 'met'),
+  row('CL-5', 'Each result carries exit code, duration and the files changed with a bounded diff.', 'met'),
   row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.', {
-    partial: 'shown for the sandbox of searches; permits for the network are missing',
+    partial: 'permits for the network',
   }),
   // Browser executor
   row('BR-1', 'A fresh context a task; login state by authorisation only.'),
@@ -148,7 +144,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('WB-3', 'Results are untrusted; a failed provider is named; a snippet needs its source.'),
   row('WB-4', 'Requests to declared interfaces with granted credentials; unsafe methods are outside writes.'),
   // Trace, evaluation, replay
-  row('TR-1', 'One trace a call from model request to outside evidence, with every field.'),
+  row('TR-1', 'One trace a call from model request to outside evidence, with every field.', {
+    partial: 'approvals, takeovers and evidence of outside services, which do not exist yet',
+  }),
   row('TR-2', 'The ten indicators as queries, dashboard and alerts.'),
   row('TR-3', 'Replay with fixed results and replay with fixed requests.'),
   row('TR-4', 'Evaluation in layers: selection, arguments, execution, task.'),
