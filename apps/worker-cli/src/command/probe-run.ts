@@ -3,11 +3,11 @@ import type { ProbeAnswer } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import { scanTree } from '../changes/scan-tree.ts';
 import { digestOf, MOST_ENTRIES } from '../changes/watch-changes.ts';
-import type { OpenRoot } from '../workspace/open-root.ts';
+import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import type { RunRecords } from './run-record.ts';
 
 /** What `beginEffect` was given. */
-const Intent = z.object({ run: z.string(), place: z.string(), tree: z.string() });
+const Intent = z.object({ run: z.string(), at: z.number(), place: z.string(), tree: z.string() });
 
 const notVisible = (reason: string): ProbeAnswer => ({ answer: 'not_visible', reason });
 
@@ -20,15 +20,16 @@ const notVisible = (reason: string): ProbeAnswer => ({ answer: 'not_visible', re
  */
 export const probeRun = async (
   records: RunRecords,
-  root: OpenRoot,
+  { record: { id }, root }: OpenWorkspace,
   intent: Json | undefined,
   { repeatable }: { readonly repeatable: boolean },
 ): Promise<ProbeAnswer> => {
   const parsed = Intent.safeParse(intent);
   if (!parsed.success) return notVisible('the execution left no intent');
-  const { run, place, tree } = parsed.data;
+  const { run, at, place, tree } = parsed.data;
   if (place !== records.place) return notVisible('it ran on another machine, or before this one was started anew');
-  const record = await records.read(run);
+  const record = records.find(id, run, at);
+  if (record === 'forgotten') return notVisible('too much has run in this workspace since');
   if (record?.state === 'ended') return { answer: 'found', receipt: record.outcome };
   if (record === undefined || repeatable) return { answer: 'absent', fence: true };
   const now = await scanTree(root.handle.fd, { entries: MOST_ENTRIES });

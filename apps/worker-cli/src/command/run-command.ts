@@ -85,6 +85,7 @@ const checkSize = (before: Before, settings: CommandSettings, request: CommandRe
 
 const intentOf = (settings: CommandSettings, run: string, before: Before): Json => ({
   run,
+  at: Date.now(),
   place: settings.records.place,
   tree: digestOf(before.scan),
 });
@@ -112,7 +113,7 @@ class Run {
     checkSize(this.before, this.#settings, this.#request);
     throwIfStopped(this.#ctx.signal);
     await this.#ctx.beginEffect(intentOf(this.#settings, this.id, this.before));
-    await records.begun(this.id);
+    records.begun(this.#workspace.record.id, this.id);
   };
 
   diskFull = async (): Promise<boolean> => (await sizeOf(this.#workspace.root)) > this.#settings.workspaceBytes;

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Outcome } from '@toolfabric/contract';
@@ -7,15 +7,19 @@ import { z } from 'zod';
 
 /** What a worker notes of a run, beside the workspace: outlives the worker, not the machine. */
 const RunRecord = z.discriminatedUnion('state', [
-  z.strictObject({ state: z.literal('begun') }),
-  z.strictObject({ state: z.literal('ended'), outcome: Outcome }),
+  z.strictObject({ run: z.string(), at: z.number(), state: z.literal('begun') }),
+  z.strictObject({ run: z.string(), at: z.number(), state: z.literal('ended'), outcome: Outcome }),
 ]);
 export type RunRecord = z.infer<typeof RunRecord>;
 
-const RUN_ID = /^[0-9a-z]{26}$/;
+/** `forgotten`: so much has run since that nobody can say whether it began. */
+export type FoundRun = RunRecord | 'forgotten' | undefined;
+
 /** Milliseconds: longer than anybody asks what became of a run. */
 const KEPT_MS = 8 * 86_400_000;
-const MOST_SWEPT = 10_000;
+/** Bytes after which a file of records is put aside; the one that was aside before is forgotten. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const SUFFIX = '.runs';
 
 /** Changes with every start of the machine: then nothing of before runs any more, and nothing of it is known. */
 const bootId = (): string => {
@@ -26,7 +30,29 @@ const bootId = (): string => {
   }
 };
 
-/** The records of the runs of one state directory. */
+const placeOf = async (directory: string): Promise<string> => {
+  const file = join(directory, 'place');
+  if ((await readFile(file, 'utf8').catch(() => '')) === '') {
+    const aside = `${file}.${randomId()}`;
+    await writeFile(aside, randomId(), { mode: 0o600 });
+    await rename(aside, file);
+  }
+  return (await readFile(file, 'utf8')).trim();
+};
+
+/** A line that was cut by a death is none; the next one begins on a line of its own. */
+const parseLine = (line: string): RunRecord | undefined => {
+  try {
+    return RunRecord.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * The records of the runs of one state directory: a file a workspace, written under the lock of that workspace only.
+ * Lines are added to a file that is there already, since a new file for every run can cost a millisecond.
+ */
 export class RunRecords {
   readonly #directory: string;
   /** Names this state directory and this start of the machine: a record is proof only where it was written. */
@@ -39,49 +65,58 @@ export class RunRecords {
 
   static async open(directory: string): Promise<RunRecords> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const name = join(directory, 'place');
-    const aside = `${name}.${randomId()}`;
-    const known = await readFile(name, 'utf8').catch(() => undefined);
-    if (known === undefined) {
-      await writeFile(aside, randomId(), { mode: 0o600 });
-      await rename(aside, name);
-    }
-    const records = new RunRecords(directory, `${(await readFile(name, 'utf8')).trim()}.${bootId()}`);
+    const records = new RunRecords(directory, `${await placeOf(directory)}.${bootId()}`);
     await records.#sweep();
     return records;
   }
 
-  #file(run: string): string {
-    return join(this.#directory, `${run}.json`);
-  }
-
-  /** Undefined when that run never began here. */
-  async read(run: string): Promise<RunRecord | undefined> {
-    if (!RUN_ID.test(run)) return undefined;
-    try {
-      return RunRecord.parse(JSON.parse(await readFile(this.#file(run), 'utf8')));
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw thrown;
-    }
-  }
-
   /** Before the program begins. */
-  async begun(run: string): Promise<void> {
-    await writeFile(this.#file(run), JSON.stringify({ state: 'begun' }), { mode: 0o600, flag: 'wx' });
+  begun(workspace: string, run: string): void {
+    this.#makeRoom(workspace);
+    this.#add(workspace, { run, at: Date.now(), state: 'begun' });
   }
 
   /** Once nothing of it runs any more. */
-  async ended(run: string, outcome: Outcome): Promise<void> {
-    const aside = `${this.#file(run)}.${randomId()}`;
-    await writeFile(aside, JSON.stringify({ state: 'ended', outcome }), { mode: 0o600 });
-    await rename(aside, this.#file(run));
+  ended(workspace: string, run: string, outcome: Outcome): void {
+    this.#add(workspace, { run, at: Date.now(), state: 'ended', outcome });
+  }
+
+  /** Undefined when the run, which was announced at `at`, never began here. */
+  find(workspace: string, run: string, at: number): FoundRun {
+    const all = [`${this.#file(workspace)}.old`, this.#file(workspace)].flatMap((file) => this.#read(file));
+    const found = all.findLast((record) => record.run === run);
+    if (found !== undefined) return found;
+    return (all[0]?.at ?? 0) > at ? 'forgotten' : undefined;
+  }
+
+  #file(workspace: string): string {
+    return join(this.#directory, `${workspace}${SUFFIX}`);
+  }
+
+  #add(workspace: string, record: RunRecord): void {
+    appendFileSync(this.#file(workspace), `\n${JSON.stringify(record)}`, { mode: 0o600 });
+  }
+
+  #makeRoom(workspace: string): void {
+    const file = this.#file(workspace);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) renameSync(file, `${file}.old`);
+  }
+
+  #read(file: string): RunRecord[] {
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw thrown;
+    }
+    return text.split('\n').flatMap((line) => parseLine(line) ?? []);
   }
 
   async #sweep(): Promise<void> {
     const oldest = Date.now() - KEPT_MS;
-    for (const name of (await readdir(this.#directory)).slice(0, MOST_SWEPT)) {
-      if (name === 'place') continue;
+    for (const name of await readdir(this.#directory)) {
+      if (!name.includes(SUFFIX)) continue;
       const file = join(this.#directory, name);
       const changed = await stat(file).catch(() => undefined);
       if (changed !== undefined && changed.mtimeMs < oldest) await rm(file, { force: true });

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { User } from '../process/run-process.ts';
 import { type Bind, programBinds, type SandboxPrograms, type SandboxSpec } from './sandbox-command.ts';
@@ -12,7 +12,8 @@ const mayEnter = (stats: { uid: number; gid: number; mode: number }, user: User)
 /** Whether `user` may pass every directory above `path`. */
 export const canReach = async (path: string, user: User): Promise<boolean> => {
   for (let parent = dirname(path); ; parent = dirname(parent)) {
-    if (!mayEnter(await stat(parent), user)) return false;
+    // A few microseconds each; asked for one by one in a thread pool they would take a millisecond together.
+    if (!mayEnter(statSync(parent), user)) return false;
     if (parent === '/') return true;
   }
 };

@@ -97,6 +97,15 @@ export const neverRan = (workspace: OpenWorkspace, thrown: unknown): Outcome => 
   };
 };
 
+/** Without the note a later question is answered less well, and that is all. */
+const noteEnd = (settings: CommandSettings, workspace: OpenWorkspace, id: string, outcome: Outcome): void => {
+  try {
+    settings.records.ended(workspace.record.id, id, outcome);
+  } catch {
+    // The disk is full, or the state directory is gone.
+  }
+};
+
 /** The answer to a call, beside the workspace too: whoever asks later what became of the run finds it there. */
 export const settleRun = async (
   settings: CommandSettings,
@@ -107,8 +116,7 @@ export const settleRun = async (
   try {
     const { id, outcome: whole } = await work();
     const outcome = ctx.redactor.json(whole);
-    // Without it a later question is answered less well, and that is all.
-    await settings.records.ended(id, outcome).catch(() => {});
+    noteEnd(settings, workspace, id, outcome);
     return outcome;
   } catch (thrown) {
     if (thrown instanceof NeverBegan) return neverRan(workspace, thrown.cause);
@@ -148,7 +156,7 @@ export const probe = (
   repeatable: boolean,
 ): Promise<ProbeAnswer> =>
   driver
-    .probing(ctx, intent, (workspace) => probeRun(driver.commands.records, workspace.root, intent, { repeatable }))
+    .probing(ctx, intent, (workspace) => probeRun(driver.commands.records, workspace, intent, { repeatable }))
     .catch(notVisible);
 
 /** `process.run`: one program of the list, with its arguments checked, confined to the workspace. */
