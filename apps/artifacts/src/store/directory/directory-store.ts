@@ -8,12 +8,15 @@ import { join } from 'node:path';
 import { ArtifactId, Sha256, Token } from '@toolfabric/contract';
 import type { Faults } from '@toolfabric/kernel';
 import { type BlobWriter, type ByteStore, FAMILIES, type Family, type Span } from '../byte-store.ts';
+import { readAhead } from '../read-ahead.ts';
 import { makeFolder, PRIVATE_FILE, removeFile, replaceFile, syncFolder } from './durable-files.ts';
 import { FileBlobWriter } from './file-blob-writer.ts';
 import { lockFolder } from './lock-folder.ts';
 import { TenantPaths } from './tenant-paths.ts';
 
 const READ_BYTES = 256 * 1024;
+/** Files that are looked at at one time at start. */
+const READ_AHEAD = 16;
 const LOG_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /** Makes the folder when it is not there. Throws `conflict` when another process uses it. */
@@ -63,18 +66,21 @@ class DirectoryStore implements ByteStore {
   async *blobs(tenant: string): AsyncIterable<{ sha256: string; size: number }> {
     const { blobs } = await this.#tenant(tenant);
     for (const folder of await readdir(blobs)) {
-      for (const name of await readdir(join(blobs, folder))) {
-        if (!Sha256.safeParse(name).success) continue;
-        yield { sha256: name, size: (await stat(join(blobs, folder, name))).size };
-      }
+      const names = (await readdir(join(blobs, folder))).filter((name) => Sha256.safeParse(name).success);
+      yield* readAhead(names, READ_AHEAD, async (sha256) => ({
+        sha256,
+        size: (await stat(join(blobs, folder, sha256))).size,
+      }));
     }
   }
 
   async *documents(tenant: string, family: Family): AsyncIterable<{ name: string; text: string }> {
     const folder = (await this.#tenant(tenant)).family(family);
-    for (const file of await readdir(folder)) {
-      if (file.endsWith('.json')) yield { name: file.slice(0, -5), text: await readFile(join(folder, file), 'utf8') };
-    }
+    const files = (await readdir(folder)).filter((file) => file.endsWith('.json'));
+    yield* readAhead(files, READ_AHEAD, async (file) => ({
+      name: file.slice(0, -5),
+      text: await readFile(join(folder, file), 'utf8'),
+    }));
   }
 
   async writeDocument(tenant: string, family: Family, name: string, text: string): Promise<void> {

@@ -5,6 +5,7 @@
 import { Sha256, Token } from '@toolfabric/contract';
 import { type Clock, FabricError, type Faults, type Logger, type Pace } from '@toolfabric/kernel';
 import type { BlobWriter, ByteStore, Family, Span } from '../byte-store.ts';
+import { readAhead } from '../read-ahead.ts';
 import { S3BlobWriter } from './s3-blob-writer.ts';
 import { ConditionFailed, S3Bucket } from './s3-bucket.ts';
 import type { S3Config } from './s3-config.ts';
@@ -109,14 +110,9 @@ class S3Store implements ByteStore {
   }
 
   async *documents(tenant: string, family: Family): AsyncIterable<{ name: string; text: string }> {
-    let ahead: Promise<{ name: string; text: string } | undefined>[] = [];
-    for await (const { key } of this.#bucket.list(KEYS.documentFolder(tenant, family))) {
-      ahead.push(this.#readDocument(key, family));
-      if (ahead.length < READ_AHEAD) continue;
-      for (const document of await Promise.all(ahead)) if (document) yield document;
-      ahead = [];
-    }
-    for (const document of await Promise.all(ahead)) if (document) yield document;
+    const listed = this.#bucket.list(KEYS.documentFolder(tenant, family));
+    const documents = readAhead(listed, READ_AHEAD, ({ key }) => this.#readDocument(key, family));
+    for await (const document of documents) if (document) yield document;
   }
 
   async writeDocument(tenant: string, family: Family, name: string, text: string): Promise<void> {
