@@ -8,7 +8,7 @@ describe('the simulation', () => {
   });
 
   it.each([
-    ['a store that ignores the revision of a compare-and-set', 'blind_store', 1_500],
+    ['a store that ignores the revision of a compare-and-set', 'blind_store', 100],
     ['a kernel lock that keeps nobody out', 'open_lock', 1_500],
     ['a peer that says it deduplicates, and does not', 'no_dedupe', 1_500],
     ['an acknowledgement that reaches the server before the result is stored', 'early_ack', 100],
