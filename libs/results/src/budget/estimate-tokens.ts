@@ -25,11 +25,11 @@ export const estimateTokens = (text: string): number => {
     else if (digits !== undefined) tokens += Math.ceil(digits.length / 3);
     else if (latin !== undefined) tokens += latin.length;
     else if (letters !== undefined) tokens += Math.ceil(letters.length / 2.5);
-    else if (syllable !== undefined) tokens += 0.8;
+    else if (syllable !== undefined) tokens += 0.9;
     else if (han !== undefined) tokens += 0.85;
     else if (space !== undefined) tokens += 1;
     else if (blank !== undefined) tokens += 0;
-    else if (signs !== undefined) tokens += Math.ceil(signs.length / 2);
+    else if (signs !== undefined) tokens += signs.length === 1 ? 0.75 : Math.ceil(signs.length / 2);
     else tokens += 2;
   }
   return Math.ceil(tokens);

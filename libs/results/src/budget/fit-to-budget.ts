@@ -109,11 +109,11 @@ const findLimits = (payload: Payload, budget: Budget): Limits | undefined => {
   return short === undefined ? undefined : { string: short, items: 1, media: 0 };
 };
 
-const withoutPayload = ({ data, content }: Payload): Shrunk => ({
+const withoutPayload = ({ data, content = [] }: Payload): Shrunk => ({
   payload: {},
   truncation: [
     ...(data === undefined ? [] : [{ stream: 'data', kept: 0, total: jsonBytes(data), unit: 'bytes' as const }]),
-    ...(content === undefined ? [] : [{ stream: 'content', kept: 0, total: content.length, unit: 'items' as const }]),
+    ...(content.length === 0 ? [] : [{ stream: 'content', kept: 0, total: content.length, unit: 'items' as const }]),
   ],
 });
 

@@ -1,69 +1,20 @@
 import { GramFilter } from '../gram-filter.ts';
 import { type Assignment, isSecretValue } from './assigned-value.ts';
 import type { SecretKind } from './mark.ts';
+import { MAX_WORDS, wordShare } from './random-text.ts';
 import { secretKindOf } from './sensitive-name.ts';
 import type { Detector, Span } from './span.ts';
 
 const FILTER = new GramFilter([
-  ...[
-    'passw',
-    'passp',
-    'passc',
-    'secre',
-    'token',
-    'apikey',
-    'api_key',
-    'api-key',
-    'authori',
-    'cookie',
-    'creden',
-    'bearer',
-  ],
-  ...[
-    'private',
-    'access_',
-    'access-',
-    'accessk',
-    'accountk',
-    'account_k',
-    'sharedacc',
-    'signatu',
-    'signing',
-    'encryption',
-  ],
-  ...['_auth', '-auth', 'auth=', 'auth:', 'auth"', "auth'", 'sessi', 'sessid', 'connect.sid', 'identified by'],
-  ...[
-    'pwd=',
-    'pwd:',
-    'pwd ',
-    'pwd"',
-    "pwd'",
-    'pwd<',
-    'pwd>',
-    'sig=',
-    '_pass',
-    '-pass',
-    'sslkey',
-    'master',
-    'storage',
-    'basic ',
-  ],
-  ...[
-    'license_',
-    'subscription',
-    'service',
-    'deploy',
-    'consumer',
-    'webhook',
-    'ssh_k',
-    'ssh-k',
-    'app_k',
-    'hmac_',
-    'auth_k',
-  ],
+  ...['passw', 'passp', 'passc', '_pass', '-pass', 'secret', 'token', 'cookie', 'creden', 'bearer', 'basic '],
+  ...['pwd=', 'pwd:', 'pwd ', 'pwd"', "pwd'", 'pwd<', 'pwd>', 'pwd\\', 'pwd&', 'pwd_', 'pwd-'],
+  ...['_key', '-key', 'key=', 'key:', 'key ', 'key"', "key'", 'key>', 'key\\', 'key&', 'key_', 'key-', 'key]'],
+  ...['authori', '_auth', '-auth', 'auth=', 'auth:', 'auth ', 'auth"', "auth'", 'auth\\', 'auth&'],
+  ...['sessionid', 'session_id', 'session-id', 'sessid', 'connect.sid', 'sig=', 'z-signature', 'g-signature'],
+  'identified by',
 ]);
 const WORD =
-  /passw(?:or)?d|passphrase|passcode|secret|token|api[_-]?key|auth|cookie|credential|bearer|basic|(?:private|access|account|signing|encryption|master|storage|license|subscription|service|deploy|consumer|webhook|ssh|app|hmac|auth|shared)[_ -]?(?:access)?[_-]?key|signature|sess(?:ion)?_?id|connect\.sid|identified by|pwd|sig=|[_-]pass/iy;
+  /passw(?:or)?d|passphrase|passcode|secret|token|[_-]?key|[_-]?auth|cookie|credential|bearer|basic|[zg]-signature|sess(?:ion)?[_-]?id|connect\.sid|identified by|pwd|sig(?==)|[_-]pass/iy;
 const IS_NAME = new Uint8Array(256);
 for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$')
   IS_NAME[character.charCodeAt(0)] = 1;
@@ -128,7 +79,12 @@ const findCredentials = (text: string, from: number, end: number, isQuoted: bool
   const start = scheme === null ? from : from + scheme[0].length;
   if (scheme === null && !isQuoted) {
     const value = at(UNQUOTED, text, start)?.[0] ?? '';
-    if (value.length >= 8 && /\d/.test(value) && !/[(){}[\]]|^\$|^[\w$]+\.[\w$.]+$/.test(value))
+    if (
+      value.length >= 8 &&
+      /\d|=$/.test(value) &&
+      !/[(){}[\]?]|^\$|^[\w$]+\.[\w$.]+$/.test(value) &&
+      wordShare(value) <= MAX_WORDS
+    )
       found.push({ start, end: Math.min(end, start + value.length), kind: 'authorization' });
     return;
   }
@@ -176,8 +132,14 @@ const findValue = (text: string, name: Name, kind: SecretKind, found: Span[]): v
   if (match === null) return;
   const [whole, closing = '', before = '', sign = '', after = '', quote = ''] = match;
   const isOption = /^--?\w/.test(raw) && sign === '' && before !== '';
-  const isSql = sign === '' && quote !== '' && /identified by$/i.test(raw);
+  const isSql =
+    /identified by$/i.test(raw) &&
+    sign === '' &&
+    (quote === "'" || quote === '"') &&
+    (/BY$/.test(raw) || /\d/.test(text.slice(name.end, name.end + 24)));
   if (sign === '' && !isOption && !isSql) return;
+  // `arn:aws:secretsmanager:…:secret:name`
+  if (sign === ':' && after === '' && closing === '' && text.charAt(name.start - 1) === ':') return;
   const start = name.end + whole.length;
   const end = quote === '' ? lineEnd(text, start) : closingQuote(text, start, quote);
   const to = end < 0 ? lineEnd(text, start) : end;

@@ -42,7 +42,7 @@ const hasCheckDigit = (digits: string): boolean => {
 const findCards: Detector = ({ text }, found) => {
   for (const match of text.matchAll(CARD)) {
     const digits = match[0].replace(/\D/g, '');
-    if (/^[2-6]/.test(digits) && new Set(digits).size > 2 && hasCheckDigit(digits))
+    if (/^[2-6]/.test(digits) && new Set(digits).size > 1 && hasCheckDigit(digits))
       found.push({ start: match.index, end: match.index + match[0].length, kind: 'card' });
   }
 };

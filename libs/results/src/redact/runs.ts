@@ -1,4 +1,4 @@
-import { looksRandom } from './random-text.ts';
+import { isEncodedData, looksRandom } from './random-text.ts';
 import type { Detector, Span, Window } from './span.ts';
 import { findVendorKeys } from './vendor-keys.ts';
 
@@ -45,18 +45,20 @@ const isInWrappedBlock = ({ text, afterWrapped }: Window, at: number): boolean =
 
 const findRandom = (window: Window, start: number, end: number, found: Span[]): void => {
   const { text } = window;
+  const isDigestAt = (from: number, to: number): boolean =>
+    DIGEST_PART.test(text.slice(from, to)) || DIGEST_BEFORE.test(text.slice(Math.max(0, from - 16), from));
   const mark = (from: number, to: number): void => {
-    if (DIGEST_PART.test(text.slice(from, to)) || DIGEST_BEFORE.test(text.slice(Math.max(0, from - 16), from))) return;
     if (!isInWrappedBlock(window, from)) found.push({ start: from, end: to, kind: 'entropy' });
   };
   const judge = (from: number, to: number): void => {
     if (to - from < MIN_RANDOM) return;
     const piece = text.slice(from, to);
-    if (looksRandom(piece)) return mark(from, to);
-    // A path may lead to a random name.
+    if (looksRandom(piece)) return isDigestAt(from, to) ? undefined : mark(from, to);
+    if (isEncodedData(piece)) return;
+    // A path may lead to a random name, and a name may end in one.
     let at = from;
-    for (const part of piece.split('/')) {
-      if (part.length < piece.length && looksRandom(part)) mark(at, at + part.length);
+    for (const part of piece.split(/[/_]/)) {
+      if (part.length < piece.length && looksRandom(part) && !isDigestAt(from, to)) mark(at, at + part.length);
       at += part.length + 1;
     }
   };
@@ -79,7 +81,7 @@ const MIN_EACH = 2;
 const isDigest = (bytes: Uint8Array, at: number): boolean =>
   bytes[at] === 115 && bytes[at + 1] === 104 && bytes[at + 2] === 97 && (bytes[at + 6] === 45 || bytes[at + 4] === 45);
 
-/** Keys have digits; names and paths that have none are most of what is seen. */
+/** Keys have digits or many capitals; names and paths that do not are most of what is seen. */
 const judgeRun = (window: Window, start: number, end: number, found: Span[]): void => {
   const { bytes } = window;
   let small = 0;
@@ -92,7 +94,7 @@ const judgeRun = (window: Window, start: number, end: number, found: Span[]): vo
     else if (type === 2) capital += 1;
     else if (type === 3) digits += 1;
   }
-  if (digits === 0 || findVendorKeys(window, start, end, found)) return;
+  if ((digits === 0 && capital < 4) || findVendorKeys(window, start, end, found)) return;
   // Longer than any token: encoded data.
   if (end - start < MIN_RANDOM || end - start > MAX_RUN) return;
   if (isDigest(bytes, start)) return;

@@ -6,8 +6,10 @@ const MAX_BEFORE = 400;
 const USER_PART = /^[a-z][a-z0-9+.-]{1,20}:\/\/([^\s/:"'`<>\\]{0,128}):([^\s/"'`<>\\]{1,300})$/i;
 const TOKEN_PART = /^[a-z][a-z0-9+.-]{1,20}:\/\/([^\s/:"'`<>\\@]{20,300})$/i;
 const AUTHORITY_END = /[\s/?#"'`<>\\]/;
+/** Passwords that nobody encoded hold `?` and `#` too. */
+const PASSWORD_END = /[\s/"'`<>\\]/;
 const SCHEME_BEFORE = /[a-z][a-z0-9+.-]{1,20}$/i;
-const PLACEHOLDER = /^(?:\$|<|\{|%[^0-9A-Fa-f]|\*+$|x{3,}$|\.{3}$|\[)/;
+const PLACEHOLDER = /^(?:\$|<|\{|%[a-z]$|%\(|\*+$|x{3,}$|\.{3}$|\[|\d{1,5}[?#][^@]*=)/;
 
 /** Passwords, and tokens in the place of users, between `://` and `@`. */
 export const findUrlPasswords: Detector = ({ bytes, text }, found) => {
@@ -17,7 +19,7 @@ export const findUrlPasswords: Detector = ({ bytes, text }, found) => {
     for (; following >= 0 && following < at; following = text.indexOf('://', following + 3)) slashes = following;
     if (slashes < 0 || at - slashes > MAX_BEFORE) continue;
     const between = text.slice(slashes + 3, at);
-    if (between === '' || AUTHORITY_END.test(between)) continue;
+    if (between === '' || PASSWORD_END.test(between)) continue;
     // A password may hold the sign itself: the last one before the end of the authority counts.
     const rest = text.slice(at + 1, at + 1 + MAX_BEFORE);
     const stop = rest.search(AUTHORITY_END);

@@ -107,8 +107,8 @@ const keyAt = (text: string, at: number): Span | undefined => {
 export const findVendorKeys = ({ bytes, text }: Window, start: number, end: number, found: Span[]): boolean => {
   const before = found.length;
   for (let at = Math.max(0, start - BEFORE); at + 1 < end; at += 1) {
-    if (BEGINS[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 0) continue;
     if (at > 0 && JOINS[bytes[at - 1] as number] === 1) continue;
+    if (BEGINS[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 0) continue;
     const key = keyAt(text, at);
     if (key === undefined || key.end <= start) continue;
     found.push(key);

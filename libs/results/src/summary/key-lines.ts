@@ -56,24 +56,55 @@ const judge = (text: string, at: number): Found => {
   return isNumbered && SUFFIX.test(text.slice(Math.max(0, at - 8), at + 2)) ? 'place' : undefined;
 };
 
-/** The first lines that were found and the last ones, a bounded number. */
+/** How often head and tail may be longer in the stream than as text. */
+const BANDS = 5;
+
+/**
+ * The first lines that were found and the last ones, a bounded number. Where head ends and tail begins is known at the
+ * end only: so some are kept of each stretch in which the head may end, and thinned out ones of where the tail may begin.
+ */
 class Ends {
   readonly #most: number;
-  readonly first: PlacedMatch[] = [];
-  last: PlacedMatch[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
+  readonly #headBytes: number;
+  readonly #gap: number;
+  readonly #first: PlacedMatch[][] = Array.from({ length: BANDS }, () => []);
+  #last: PlacedMatch[] = [];
   /** The line of what was added last. */
   lastLine = -1;
 
+  constructor(most: number, headBytes: number, tailBytes: number) {
+    this.#most = most;
+    this.#headBytes = Math.max(1, headBytes);
+    this.#gap = tailBytes / Math.max(1, most);
+  }
+
+  wants(offset: number): boolean {
+    const first = this.#bandOf(offset);
+    if (first !== undefined && first.length < this.#most) return true;
+    const last = this.#last.at(-1);
+    return this.#most > 0 && (last === undefined || offset - last.offset >= this.#gap);
+  }
+
   add(match: PlacedMatch): void {
     this.lastLine = match.line;
-    if (this.first.length < this.#most) this.first.push(match);
-    else this.last.push(match);
-    if (this.last.length > 8 * this.#most) this.last = this.last.slice(-4 * this.#most);
+    const first = this.#bandOf(match.offset);
+    if (first !== undefined && first.length < this.#most) first.push(match);
+    else this.#last.push(match);
+    if (this.#last.length > 16 * this.#most) this.#last = this.#last.slice(-8 * this.#most);
+  }
+
+  pick(from: number, to: number, count: number): PlacedMatch[] {
+    const inside = ({ offset }: PlacedMatch): boolean => offset >= from && offset < to;
+    const first = this.#first.flat().filter(inside);
+    const last = this.#last.filter(inside);
+    const lastCount = Math.min(last.length, Math.max(Math.floor(count / 3), count - first.length));
+    return [...first.slice(0, count - lastCount), ...(lastCount === 0 ? [] : last.slice(-lastCount))];
+  }
+
+  /** A quarter of the head's size, then twice as far each. */
+  #bandOf(offset: number): PlacedMatch[] | undefined {
+    const band = Math.floor(Math.log2(offset / this.#headBytes)) + 2;
+    return this.#first[Math.min(band, BANDS - 1)];
   }
 }
 
@@ -81,18 +112,15 @@ class Ends {
 export class KeyLines {
   readonly #words: Ends;
   readonly #places: Ends;
-  readonly #from: number;
   readonly #windows: LineWindows;
   readonly #utf8 = new Utf8Check();
   #newlines = 0;
   /** Bytes of the stream before the window that is read. */
   #base = 0;
 
-  /** At most so many of each sort, that begin at `from` or after it. */
-  constructor(most: number, from: number) {
-    this.#words = new Ends(most);
-    this.#places = new Ends(Math.ceil(most / 2));
-    this.#from = from;
+  constructor(most: number, headBytes: number, tailBytes: number) {
+    this.#words = new Ends(most, headBytes, tailBytes);
+    this.#places = new Ends(Math.ceil(most / 2), headBytes, tailBytes);
     this.#windows = new LineWindows(
       {
         lines: (bytes, from, to) => this.#read(bytes, from, from, to, to),
@@ -124,18 +152,11 @@ export class KeyLines {
 
   /** Those that begin in `[from, to)`, in order: words before places, the first and the last of each. */
   between(from: number, to: number, most: number): PlacedMatch[] {
-    const inside = ({ offset }: PlacedMatch): boolean => offset >= from && offset < to;
-    const pick = (ends: Ends, count: number): PlacedMatch[] => {
-      const first = ends.first.filter(inside);
-      const last = ends.last.filter(inside);
-      const lastCount = Math.min(last.length, Math.max(Math.floor(count / 3), count - first.length));
-      return [...first.slice(0, count - lastCount), ...(lastCount === 0 ? [] : last.slice(-lastCount))];
-    };
-    const words = pick(this.#words, most);
+    const words = this.#words.pick(from, to, most);
     const known = new Set(words.map(({ line }) => line));
-    const places = pick(this.#places, Math.min(most - words.length, Math.ceil(most / 2))).filter(
-      ({ line }) => !known.has(line),
-    );
+    const places = this.#places
+      .pick(from, to, Math.min(most - words.length, Math.ceil(most / 2)))
+      .filter(({ line }) => !known.has(line));
     return [...words, ...places].sort((a, b) => a.offset - b.offset);
   }
 
@@ -156,8 +177,10 @@ export class KeyLines {
       const stop = newline < 0 ? end : place + newline;
       this.#newlines += countNewlines(bytes, counted, Math.max(counted, start));
       counted = Math.max(counted, start);
-      const offset = this.#base + start - from;
-      this.#note(found, offset, () => shownLine(bytes, start, place, stop));
+      // Of a line that is longer than a window, each window may show one place.
+      const isPart = start < from || newline < 0;
+      const offset = this.#base + (isPart ? place : start) - from;
+      this.#note(found, offset, isPart, () => shownLine(bytes, start, place, stop));
       // One word a line is enough; a place does not hide a word after it.
       if (found === 'word') position = Math.max(position, stop);
     }
@@ -165,10 +188,10 @@ export class KeyLines {
     this.#base += to - from;
   }
 
-  #note(found: 'word' | 'place', offset: number, show: () => string): void {
+  #note(found: 'word' | 'place', offset: number, isPart: boolean, show: () => string): void {
     const line = this.#newlines + 1;
     const ends = found === 'word' ? this.#words : this.#places;
-    if (offset >= this.#from && ends.lastLine !== line) ends.add({ line, offset, text: show() });
+    if ((isPart || ends.lastLine !== line) && ends.wants(offset)) ends.add({ line, offset, text: show() });
   }
 }
 

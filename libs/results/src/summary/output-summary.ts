@@ -62,7 +62,7 @@ export class OutputSummary {
     const keyBytes = Math.ceil((headBytes + tailBytes) / 4);
     this.#options = { keyLines: 20, keyBytes, stream: 'output', ...options };
     this.#ends = new RawEnds(headBytes, tailBytes);
-    this.#keyLines = new KeyLines(this.#options.keyLines, Math.floor(headBytes / 2));
+    this.#keyLines = new KeyLines(this.#options.keyLines, headBytes, tailBytes);
   }
 
   push(bytes: Uint8Array): void {
