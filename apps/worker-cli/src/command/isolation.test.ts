@@ -238,7 +238,7 @@ process.exit(1);`,
       { artifacts, redactor, background: true },
     );
     delete process.env['WORKER_CANARY'];
-    expect(outcome).toMatchObject({ status: 'error', error: { type: 'reported_failure' } });
+    expect(outcome).toMatchObject({ status: 'ok', data: { exit_code: 1 } });
     const { stdout } = outcome.data as unknown as Data;
     expect(stdout.text).toContain('env none');
     expect(stdout.text).toMatch(/\[redacted:/);

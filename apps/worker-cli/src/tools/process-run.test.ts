@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileOutput, loadBuiltinContracts } from '@toolfabric/catalogue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type CallOptions,
@@ -49,7 +50,11 @@ describe('process.run', () => {
   });
 
   it('RG-8: another exit code than 0 is a reported failure with all of its data', async () => {
-    const outcome = await run(['node', 'say.mjs', 'x', '--eval', 'y z']);
+    const contract = loadBuiltinContracts().find(({ name }) => name === 'process.run');
+    const rules = contract && compileOutput(contract);
+    const fine = await run(['true']);
+    expect(rules?.(fine)).toEqual(fine);
+    const outcome = rules?.(await run(['node', 'say.mjs', 'x', '--eval', 'y z']));
     expect(outcome).toMatchObject({
       status: 'error',
       error: { type: 'reported_failure' },

@@ -61,9 +61,8 @@ export const verdictOf = (end: CommandEnd, ctx: ToolContext): Pick<Outcome, 'sta
     const why = `${SAID[limit]} (${limit})`;
     return { status: 'error', summary: `Ended ${time}: ${why}.`, error: errorOf('limit_reached', why) };
   }
-  if (end.code === 0) return { status: 'ok', summary: `Exit code 0 ${time}.` };
-  const message = `the program ended with exit code ${end.code}`;
-  return { status: 'error', summary: `Exit code ${end.code} ${time}.`, error: errorOf('reported_failure', message) };
+  // What another code than 0 means is for the contract to say.
+  return { status: 'ok', summary: `Exit code ${end.code} ${time}.` };
 };
 
 const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: CommandEnd): Outcome => {

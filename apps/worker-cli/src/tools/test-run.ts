@@ -112,8 +112,6 @@ const outcomeOf = ({ workspace, ctx, end, report, files, cwd }: Parts): Outcome 
   const verdict = testVerdict(end, report);
   const told = tell(report, cwd);
   const run = verdictOf(end, ctx);
-  // Failing tests are an answer, not a failure of the tool.
-  const isAnswer = run.error === undefined || run.error.type === 'reported_failure';
   const fixed: Record<string, Json> = {
     verdict,
     ...told.data,
@@ -127,8 +125,9 @@ const outcomeOf = ({ workspace, ctx, end, report, files, cwd }: Parts): Outcome 
   const truncation = truncationOf(end, data);
   const effect = effectOfCommand(end);
   return {
-    status: isAnswer ? 'ok' : run.status,
-    ...(isAnswer || run.error === undefined ? {} : { error: run.error }),
+    // Failing tests are an answer, not a failure of the tool.
+    status: run.status,
+    ...(run.error === undefined ? {} : { error: run.error }),
     summary: summaryOf(verdict, report, run.summary),
     data: data as NonNullable<Outcome['data']>,
     ...artifactsOf(end, files.stored),
