@@ -42,6 +42,25 @@ describe('live logs', () => {
     expect(existsSync(join(under.directory, 'acme', 'logs', id))).toBe(false);
   });
 
+  it('RS-4: following it is told, but is no re-read', async () => {
+    under = await startUnderTest();
+    await under.append(permit, 'log', 0, 'one');
+    await read();
+    await read('bytes=1-');
+    await close();
+    await read();
+    const told = () =>
+      under.events
+        .filter(({ type }) => type === 'artifact.read')
+        .map(({ attributes: { state, from, bytes, read: kind } }) => [state, from, bytes, kind]);
+    await waitFor(() => told().length === 3);
+    expect(told()).toEqual([
+      ['live', 0, 3, undefined],
+      ['live', 1, 2, undefined],
+      ['complete', 0, 3, 'first'],
+    ]);
+  });
+
   it('the same append again changes nothing; a longer one brings only what is new', async () => {
     under = await startUnderTest();
     await under.append(permit, 'log', 0, 'abc');

@@ -2,7 +2,7 @@
  * Starts the artifact store over any event log. The order of stopping:
  * S1 new requests are `unavailable`, and no connection is accepted;
  * S2 requests in flight end, within the drain time; what is left is broken off, and cannot be read;
- * S3 sweeping ends, and the store is let go.
+ * S3 sweeping ends, and what broken requests were about to store; the store is let go.
  */
 import { type Clock, createVerifier, type Logger, noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { EventLog } from '@toolfabric/ports';
@@ -52,7 +52,11 @@ const serveStore = async (
   const verifier = createVerifier(publicKeys);
   const archive = await openArchive({ store, limits, clock, events, logger, sweepEveryMs });
   let isStopping = false;
-  const isReady = () => !isStopping;
+  let isLost = false;
+  void store.lost.then(() => {
+    isLost = true;
+  });
+  const isReady = () => !isStopping && !isLost;
   const watch = new RequestWatch(telemetry);
   const context: HandlerContext = { archive, clock, patience, verifier, logger, watch, isReady };
   const server = await startHttpServer(

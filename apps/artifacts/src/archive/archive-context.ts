@@ -19,7 +19,7 @@ export interface ArchiveContext {
   readonly tenants: Map<string, TenantIndex>;
   /** Of all tenants together. */
   readonly traffic: { uploads: number };
-  /** Work that no request waits for; stopping does. */
+  /** Requests, and work that no request waits for: stopping waits for all of it. */
   readonly pending: Set<Promise<unknown>>;
 }
 

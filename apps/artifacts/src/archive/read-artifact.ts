@@ -44,17 +44,22 @@ async function* bytesOf(
   else yield* ctx.store.readBlob(tenant, present.sha256 ?? '', range, signal);
 }
 
-/** Reads of the workers are told apart, and those of snapshots not at all: nobody reads again in them. */
+/**
+ * Reads of the workers are told apart, and those of snapshots not at all: nobody reads again in them. Whoever follows a
+ * log that grows reads on, not again.
+ */
 const tellRead = (ctx: ArchiveContext, permit: ReadPermit, stored: StoredRecord, from: number, bytes: number): void => {
   if (isSnapshot(stored)) return;
+  const { id, state } = stored.record;
   const byFront = permit.action === 'read';
-  const kind = byFront && markRead(ctx, permit.actor, stored.record.id) ? 'again' : 'first';
+  const isCounted = byFront && state === 'complete';
   ctx.events.read(stored, permit.actor, {
     bytes,
     from,
     byOwner: isOwner(stored.record, permit.actor),
     by: byFront ? 'front' : 'worker',
-    ...(byFront ? { read: kind } : {}),
+    state,
+    ...(isCounted ? { read: markRead(ctx, permit.actor, id) ? 'again' : 'first' } : {}),
   });
 };
 

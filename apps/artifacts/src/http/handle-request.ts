@@ -25,10 +25,14 @@ export const createHandler =
     // A connection that breaks is no fault of ours; what was under way ends by its signal.
     request.on('error', () => {});
     response.on('error', () => {});
-    void answer(ctx, request, response, mustInvite).catch((thrown: unknown) => {
-      ctx.logger.error('answer_failed', { error: thrown instanceof Error ? thrown.name : typeof thrown });
-      response.destroy();
-    });
+    const { pending } = ctx.archive.ctx;
+    const answered = answer(ctx, request, response, mustInvite)
+      .catch((thrown: unknown) => {
+        ctx.logger.error('answer_failed', { error: thrown instanceof Error ? thrown.name : typeof thrown });
+        response.destroy();
+      })
+      .finally(() => pending.delete(answered));
+    pending.add(answered);
   };
 
 const answer = async (
@@ -44,7 +48,7 @@ const answer = async (
   let permit: ArtifactPermit | undefined;
   let code: string | undefined;
   try {
-    if (!ctx.isReady()) throw new FabricError('unavailable', 'the artifact store is shutting down');
+    if (!ctx.isReady()) throw new FabricError('unavailable', 'the artifact store takes no requests');
     const route = parseRoute(request.method ?? '', request.url ?? '');
     permit = checkPermit(request.headers.authorization, ctx.verifier, ctx.clock);
     watched.permitted(permit, route.type);
