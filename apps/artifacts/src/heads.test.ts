@@ -1,3 +1,4 @@
+import { waitFor } from '@toolfabric/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type CallPermit,
@@ -7,6 +8,7 @@ import {
   startUnderTest,
   type UnderTest,
 } from './testing/artifacts-under-test.ts';
+import { ManualClock } from './testing/manual-clock.ts';
 
 let under: UnderTest;
 afterEach(() => under?.stop());
@@ -59,6 +61,32 @@ describe('heads of workspaces', () => {
     expect((await move({ expected: 2 })).json()).toMatchObject({ generation: 3, manifest: one });
   });
 
+  it('lets go of snapshots that the newest one does not need, after the grace, and of no others', async () => {
+    const clock = new ManualClock();
+    under = await startUnderTest({ clock, sweepEveryMs: 20 });
+    const long = { ...permit, retentionDays: 90, expires: Date.now() + 10 * 86_400_000 };
+    const ids = await Promise.all(['1', '2', '3'].map((n) => snapshot(`snapshot-${n}`, long)));
+    const [one = '', two = '', three = ''] = ids;
+    const elsewhere = await snapshot('snapshot-x', { ...long, workspace: 'other' });
+    const there = async (id: string) => (await under.ask(`/v1/artifacts/${id}`, { permit: sign(long) })).status === 200;
+    await move({ expected: 0, manifest: one }, long);
+    await move({ expected: 1, manifest: three, keeps: [two] }, long);
+    await move({ expected: 2 }, long);
+    clock.advance(5 * 3_600_000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await there(one)).toBe(true);
+    clock.advance(6 * 3_600_000 + 1);
+    await waitFor(async () => !(await there(one)));
+    expect(await Promise.all([two, three].map(there))).toEqual([true, true]);
+    const other = sign({ ...long, workspace: 'other' });
+    expect((await under.ask(`/v1/artifacts/${elsewhere}`, { permit: other })).status).toBe(200);
+    // Without a word of what it needs everything stays from then on.
+    await move({ expected: 3, manifest: three }, long);
+    clock.advance(20 * 3_600_000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await there(two)).toBe(true);
+  });
+
   it('never names what is not a snapshot of this workspace', async () => {
     under = await startUnderTest();
     await under.put(permit, 'plain', 'x');
@@ -86,6 +114,7 @@ describe('heads of workspaces', () => {
     [{ expected: 1.5 }],
     [{ expected: 0, manifest: '../x' }],
     [{ expected: 0, more: 1 }],
+    [{ expected: 0, keeps: ['../x'] }],
     ['{'],
   ])('refuses the move %j', async (body) => {
     under = await startUnderTest();

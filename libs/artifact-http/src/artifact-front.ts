@@ -1,4 +1,5 @@
 import { ArtifactRecord, type Envelope } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
 import type { ArtifactChange, ArtifactFront } from '@toolfabric/ports';
 import { z } from 'zod';
 import { HttpClient, type HttpOptions } from './http-client.ts';
@@ -40,7 +41,7 @@ const queryOf = ({ taskId, callId, after, limit }: Filter): URLSearchParams =>
     limit: String(limit),
   });
 
-/** Each change says what shall be, so that a repeat is harmless; only what is deleted already is not found again. */
+/** Each change says what shall be, so that a repeat is harmless. */
 const manage = async (
   client: HttpClient,
   permit: Envelope,
@@ -50,15 +51,29 @@ const manage = async (
 ): Promise<ArtifactRecord | undefined> => {
   const path = `/v1/artifacts/${encodeURIComponent(id)}`;
   if (change.type === 'delete') {
-    const answer = await client.send({ method: 'DELETE', path, permit, signal });
-    await checkAnswer(answer, signal);
-    dropAnswer(answer);
+    await remove(client, permit, path, signal);
     return undefined;
   }
   const body = bodyOf(change);
   const headers = { 'content-type': 'application/json' };
   const request = { method: 'POST', path: `${path}/${change.type}`, permit, headers, body, signal } as const;
   return repeatRequest(async () => readAnswer(await client.send(request), ArtifactRecord, signal), signal);
+};
+
+/** What is gone after an answer was lost is what was to be deleted. */
+const remove = (client: HttpClient, permit: Envelope, path: string, signal: AbortSignal): Promise<void> => {
+  let isRepeat = false;
+  return repeatRequest(async () => {
+    const wasTried = isRepeat;
+    isRepeat = true;
+    const answer = await client.send({ method: 'DELETE', path, permit, signal });
+    try {
+      await checkAnswer(answer, signal);
+      dropAnswer(answer);
+    } catch (thrown) {
+      if (!(wasTried && thrown instanceof FabricError && thrown.type === 'not_found')) throw thrown;
+    }
+  }, signal);
 };
 
 const bodyOf = (change: ArtifactChange): Uint8Array => {

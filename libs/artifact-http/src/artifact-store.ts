@@ -89,8 +89,14 @@ class HttpSession implements ArtifactSession {
   }
 
   /** The store knows the same move again, so that a lost answer is asked for once more. */
-  async moveHead(expected: number, manifest: string | undefined, signal: AbortSignal): Promise<WorkspaceHead> {
-    const body = Buffer.from(JSON.stringify({ expected, ...(manifest === undefined ? {} : { manifest }) }));
+  async moveHead(
+    expected: number,
+    manifest: string | undefined,
+    signal: AbortSignal,
+    keeps?: readonly string[],
+  ): Promise<WorkspaceHead> {
+    // What is left undefined is left out.
+    const body = Buffer.from(JSON.stringify({ expected, manifest, keeps }));
     const headers = { 'content-type': 'application/json' };
     const request = { method: 'POST', path: this.#headPath(), permit: this.#envelope, headers, body, signal } as const;
     try {

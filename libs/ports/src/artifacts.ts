@@ -45,9 +45,16 @@ export interface ArtifactSession {
   head(signal: AbortSignal): Promise<WorkspaceHead>;
   /**
    * Sets the manifest of generation `expected + 1`; throws `RevisionConflict` when the head is not `expected` any more.
-   * Without a manifest it only raises the generation, and keeps the one that stands there.
+   * Without a manifest it only raises the generation, and keeps the one that stands there. `keeps` are all the snapshots
+   * beside the manifest that it still needs: the store lets go of the others of this workspace, after a long grace.
+   * Without it everything stays.
    */
-  moveHead(expected: number, manifest: string | undefined, signal: AbortSignal): Promise<WorkspaceHead>;
+  moveHead(
+    expected: number,
+    manifest: string | undefined,
+    signal: AbortSignal,
+    keeps?: readonly string[],
+  ): Promise<WorkspaceHead>;
 }
 
 export interface ArtifactStore {

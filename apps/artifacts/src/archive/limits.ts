@@ -30,4 +30,6 @@ export const DEFAULT_LIMITS: ArchiveLimits = {
 /** Bytes of one append. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
 export const MAX_SHARES = 32;
+/** Milliseconds that a snapshot stays which no head needs: one may be read at that moment, or be on its way into a head. */
+export const SNAPSHOT_GRACE_MS = 6 * 3_600_000;
 export const DAY_MS = 86_400_000;

@@ -1,8 +1,11 @@
-import { ArtifactRecord, WorkspaceHead } from '@toolfabric/contract';
+import { ArtifactId, ArtifactRecord, WorkspaceHead } from '@toolfabric/contract';
 import { z } from 'zod';
 
 /** Names of artifacts that hold the state of a workspace begin so. */
 export const SNAPSHOT_PREFIX = 'snapshot-';
+
+/** Snapshots that one manifest can name. */
+export const MAX_KEEPS = 8_192;
 
 /** The record of an artifact with what only the store needs. */
 export const StoredRecord = z.strictObject({
@@ -27,6 +30,8 @@ export const StoredHead = z.strictObject({
   /** Milliseconds since the epoch. */
   movedAt: z.int(),
   retentionDays: z.int().positive(),
+  /** Snapshots that the manifest needs beside itself; all that there are when left out. */
+  keeps: z.array(ArtifactId).max(MAX_KEEPS).optional(),
 });
 export type StoredHead = z.infer<typeof StoredHead>;
 

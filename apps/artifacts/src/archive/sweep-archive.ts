@@ -2,6 +2,7 @@ import { type ArchiveContext, isExpired, underArtifact } from './archive-context
 import { hasLostWriter, type LiveLogs } from './live-logs.ts';
 import { removeArtifact } from './manage-artifact.ts';
 import type { StoredRecord } from './stored-record.ts';
+import { overdueSnapshots, supersededOf } from './superseded.ts';
 import type { TenantIndex } from './tenant-index.ts';
 
 /** Of one tenant in one round; the next round goes on. */
@@ -18,6 +19,18 @@ export const sweepArchive = async (ctx: ArchiveContext, logs: LiveLogs, signal: 
         ctx.logger.warn('sweep_failed', { tenant: index.tenant }),
       );
     }
+    await sweepSnapshots(ctx, index, signal);
+  }
+};
+
+const sweepSnapshots = async (ctx: ArchiveContext, index: TenantIndex, signal: AbortSignal): Promise<void> => {
+  for (const { record } of overdueSnapshots(index, ctx.clock.monotonic()).slice(0, MOST_A_ROUND)) {
+    if (signal.aborted) return;
+    await underArtifact(ctx, index.tenant, record.id, async () => {
+      const present = index.get(record.id);
+      // The head may have moved to it since.
+      if (present && supersededOf(index).has(record.id)) await removeArtifact(ctx, index, present);
+    }).catch(() => ctx.logger.warn('sweep_failed', { tenant: index.tenant }));
   }
 };
 

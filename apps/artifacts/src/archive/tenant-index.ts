@@ -20,6 +20,8 @@ export class TenantIndex {
   /** What is being received: counted against the tenant before it is there. */
   readonly reserved: Share = { bytes: 0, artifacts: 0 };
   uploads = 0;
+  /** Since when a snapshot was seen that its head does not need, in monotonic milliseconds. */
+  readonly superseded = new Map<string, number>();
   /** Ids whose first read is being written down. */
   readonly marking = new Set<string>();
   readonly #records = new Map<string, StoredRecord>();
@@ -73,6 +75,7 @@ export class TenantIndex {
     const stored = this.#records.get(id);
     if (!stored) return;
     this.#records.delete(id);
+    this.superseded.delete(id);
     this.#bytes -= liveBytes(stored);
     this.charge(stored, -stored.record.size, -1);
     removeFrom(this.#byCall, stored.record.callId, id);

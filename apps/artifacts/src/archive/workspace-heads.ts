@@ -11,6 +11,8 @@ export interface Move {
   readonly expected: number;
   /** Left out: the generation is raised, and the manifest stays. */
   readonly manifest?: string | undefined;
+  /** Snapshots that the manifest needs beside itself; all when left out. */
+  readonly keeps?: readonly string[] | undefined;
 }
 
 const checkWorkspace = (permit: CallPermit, workspace: string): void => {
@@ -32,7 +34,7 @@ export const moveHead = (
   ctx: ArchiveContext,
   permit: CallPermit,
   workspace: string,
-  { expected, manifest }: Move,
+  { expected, manifest, keeps }: Move,
 ): Promise<WorkspaceHead> => {
   checkWorkspace(permit, workspace);
   const { tenant } = permit.actor;
@@ -53,7 +55,15 @@ export const moveHead = (
       generation: expected + 1,
       ...(kept === undefined ? {} : { manifest: kept }),
     };
-    const next: StoredHead = { format: 1, head, movedBy, movedAt: ctx.clock.now(), retentionDays };
+    const needed = manifest === undefined ? present?.keeps : keeps;
+    const next: StoredHead = {
+      format: 1,
+      head,
+      movedBy,
+      movedAt: ctx.clock.now(),
+      retentionDays,
+      ...(needed === undefined ? {} : { keeps: [...needed] }),
+    };
     await ctx.store.writeDocument(tenant, 'heads', name, JSON.stringify(next));
     index.heads.set(name, next);
     return head;

@@ -7,6 +7,7 @@ import { type Change, changeArtifact, deleteArtifact } from '../archive/manage-a
 import type { Archive } from '../archive/open-archive.ts';
 import { putArtifact } from '../archive/put-artifact.ts';
 import { openArtifact } from '../archive/read-artifact.ts';
+import { MAX_KEEPS } from '../archive/stored-record.ts';
 import { moveHead, readHead } from '../archive/workspace-heads.ts';
 import { answerEmpty } from './answer.ts';
 import { readArtifactHead } from './artifact-headers.ts';
@@ -23,7 +24,13 @@ export interface RouteContext {
 }
 
 const ShareBody = Share.refine(({ user, agent }) => user !== undefined || agent !== undefined);
-const MoveBody = z.strictObject({ expected: z.int().nonnegative(), manifest: ArtifactId.optional() });
+const MoveBody = z.strictObject({
+  expected: z.int().nonnegative(),
+  manifest: ArtifactId.optional(),
+  keeps: z.array(ArtifactId).max(MAX_KEEPS).optional(),
+});
+/** Bytes of a move with as many ids as one may name. */
+const MAX_MOVE_BYTES = 40 * MAX_KEEPS;
 
 /** Does what the route asks as the permit allows, and answers. */
 export const serveRoute = async (
@@ -72,7 +79,10 @@ export const serveRoute = async (
       return replyJson(exchange, readHead(ctx, permitFor(permit, 'call'), route.workspace));
     case 'move': {
       const call = permitFor(permit, 'call');
-      return replyJson(exchange, await moveHead(ctx, call, route.workspace, await readJson(exchange, MoveBody)));
+      return replyJson(
+        exchange,
+        await moveHead(ctx, call, route.workspace, await readJson(exchange, MoveBody, MAX_MOVE_BYTES)),
+      );
     }
   }
 };

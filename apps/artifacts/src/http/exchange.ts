@@ -17,8 +17,8 @@ export interface Exchange {
 const MAX_JSON_BYTES = 16 * 1024;
 
 /** Throws `invalid_request` for a body that is not of this shape. */
-export const readJson = async <T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> => {
-  const text = Buffer.from(await collectBody(exchange.body(), MAX_JSON_BYTES)).toString('utf8');
+export const readJson = async <T>(exchange: Exchange, schema: z.ZodType<T>, most = MAX_JSON_BYTES): Promise<T> => {
+  const text = Buffer.from(await collectBody(exchange.body(), most)).toString('utf8');
   const parsed = schema.safeParse(parseOrNothing(text));
   if (!parsed.success) throw new FabricError('invalid_request', 'the body is not what this route takes');
   return parsed.data;

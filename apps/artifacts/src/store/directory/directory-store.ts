@@ -56,7 +56,10 @@ class DirectoryStore implements ByteStore {
   }
 
   async *readBlob(tenant: string, sha256: string, range: Span, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    yield* readFileSpan((await this.#tenant(tenant)).blob(sha256).file, range, signal);
+    const { file } = (await this.#tenant(tenant)).blob(sha256);
+    // Said before the first byte, and otherwise than an outage: nobody gets these bytes by asking again.
+    if ((await sizeOf(file)) < range.to) throw new FabricError('not_found', 'the bytes of the artifact are gone');
+    yield* readFileSpan(file, range, signal);
   }
 
   async removeBlob(tenant: string, sha256: string): Promise<void> {
@@ -152,6 +155,16 @@ const writeAt = async (
 ): Promise<void> => {
   for (let done = 0; done < bytes.byteLength; ) {
     done += (await handle.write(bytes, done, bytes.byteLength - done, position + done)).bytesWritten;
+  }
+};
+
+/** Negative for a file that is not there. */
+const sizeOf = async (file: string): Promise<number> => {
+  try {
+    return (await stat(file)).size;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return -1;
+    throw thrown;
   }
 };
 
