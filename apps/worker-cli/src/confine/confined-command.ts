@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { type Bind, programBinds } from '../sandbox/sandbox-command.ts';
 import { systemMounts } from '../sandbox/system-mounts.ts';
 import type { Confinement } from './confinement.ts';
@@ -44,8 +45,8 @@ export interface CommandSpec {
 
 const limited = (confinement: Confinement, { command }: CommandSpec, limits: CommandLimits): string[] => {
   const gate = [SHELL, '-c', GATE, 'gate', String(Math.floor(limits.fileBytes / BLOCK)), ...command];
-  const { prlimit } = confinement.programs;
-  if (confinement.groups !== undefined || prlimit === undefined) return gate;
+  if (confinement.groups !== undefined) return gate;
+  const prlimit = needProgram(confinement.programs, 'prlimit');
   const seconds = Math.max(1, Math.ceil(limits.cpuMs / 1000));
   return [prlimit, `--as=${limits.memoryBytes}`, `--nproc=${limits.processes}`, `--cpu=${seconds}`, '--', ...gate];
 };

@@ -16,7 +16,7 @@ import type { CallGroup } from './cgroup/call-group.ts';
 import { type CommandSpec, confinedCommand, environmentOf, holdArgs } from './confined-command.ts';
 import type { Confinement } from './confinement.ts';
 import { Hold, SandboxEnded } from './hold.ts';
-import type { LimitName } from './limits.ts';
+import type { CommandLimits, LimitName } from './limits.ts';
 import { type Census, countSurvivors, groupCensus, namespaceCensus } from './survivors.ts';
 import { watchLimits } from './watch-limits.ts';
 
@@ -34,6 +34,8 @@ export interface ConfinedRequest extends CommandSpec {
   readonly signal: AbortSignal;
   /** The sandbox stands; the program begins when this resolves, and never does when it rejects. */
   readonly ready?: () => Promise<void>;
+  /** Less than the limits of the worker. */
+  readonly limits?: Partial<CommandLimits>;
   /** Looks at the disk from time to time; true ends the command. */
   readonly diskFull?: () => Promise<boolean>;
 }
@@ -68,7 +70,8 @@ const commandLine = async (
   confinement: Confinement,
   request: ConfinedRequest,
 ): Promise<[string[], User | undefined]> => {
-  const { programs, limits } = confinement;
+  const { programs } = confinement;
+  const limits = limitsOf(confinement, request);
   const bwrap = needProgram(programs, 'bwrap');
   const { user, binds } = request;
   const hold = holdArgs();
@@ -83,10 +86,14 @@ const commandLine = async (
   return [[file, ...hold, ...outer, ...inner], undefined];
 };
 
-const openGroup = (confinement: Confinement): CallGroup | undefined => {
-  const { groups, limits } = confinement;
+const limitsOf = (confinement: Confinement, { limits }: ConfinedRequest): CommandLimits => ({
+  ...confinement.limits,
+  ...limits,
+});
+
+const openGroup = (confinement: Confinement, request: ConfinedRequest): CallGroup | undefined => {
   try {
-    return groups?.create(randomId(), limits);
+    return confinement.groups?.create(randomId(), limitsOf(confinement, request));
   } catch (thrown) {
     throw unavailable('a control group could not be made', thrown);
   }
@@ -131,7 +138,10 @@ const startAll = async (
   let beginning: Promise<void> | undefined;
   let thrown: unknown;
   const watching = () =>
-    watchLimits({ ...request, group: life.group, limits: life.limits, cpuMs: confinement.limits.cpuMs }, stop);
+    watchLimits(
+      { ...request, group: life.group, limits: life.limits, cpuMs: limitsOf(confinement, request).cpuMs },
+      stop,
+    );
   try {
     const end = await runProcess({
       file,
@@ -175,7 +185,7 @@ const wasStopped = (end: ProcessEnd, life: Life, signal: AbortSignal): Ending =>
  */
 export const runConfined = async (confinement: Confinement, request: ConfinedRequest): Promise<ConfinedEnd> => {
   if (request.user?.uid === 0) throw unavailable('a command never runs as root');
-  const group = openGroup(confinement);
+  const group = openGroup(confinement, request);
   const life: Life = { hold: new Hold(), group, limits: new Map() };
   try {
     const { end, thrown } = await startAll(confinement, request, life);

@@ -1,9 +1,10 @@
 import { FabricError } from '@toolfabric/kernel';
 import type { ToolContext } from '@toolfabric/worker-runtime';
+import { type ConfinedEnd, runConfined } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
-import type { ProcessEnd, ProcessRequest } from '../process/run-process.ts';
+import type { ProcessRequest } from '../process/run-process.ts';
 import { stopReason } from '../process/stop-reason.ts';
-import { needProgram, runInSandbox } from '../sandbox/run-in-sandbox.ts';
+import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { isStill } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import { TEMPORARY_PREFIX } from '../workspace/reserved-names.ts';
@@ -20,7 +21,7 @@ export interface RipgrepRequest {
   readonly onOutput: NonNullable<ProcessRequest['onOutput']>;
 }
 
-const LIMITS = { memoryBytes: 1024 ** 3, fileBytes: 0 };
+const LIMITS = { memoryBytes: 1024 ** 3, processes: 64, fileBytes: 0 };
 /** Milliseconds of the call that are kept free for what comes after the search. */
 const SPARE_MS = 2_000;
 
@@ -41,7 +42,7 @@ const FIXED = [
 const typeOptions = (glob: Glob | undefined): string[] =>
   glob?.names === undefined ? [] : [...glob.names.map((name) => `--type-add=wanted:${name}`), '--type=wanted'];
 
-const refuse = (end: ProcessEnd, ctx: ToolContext): void => {
+const refuse = (end: ConfinedEnd, ctx: ToolContext): void => {
   if (end.ending === 'aborted') throw stopReason(ctx.signal);
   if (end.code === null && end.ending === 'exited')
     throw new FabricError('tool_failed', 'the search was ended by a signal');
@@ -59,11 +60,12 @@ export const runRipgrep = async (
   workspace: OpenWorkspace,
   ctx: ToolContext,
   request: RipgrepRequest,
-): Promise<ProcessEnd> => {
-  const { programs } = driver.settings;
+): Promise<ConfinedEnd> => {
+  const { confinement } = driver.commands;
+  const { programs } = confinement;
   const where = `./${request.path}`;
   await checkStill(workspace);
-  const end = await runInSandbox(programs, {
+  const end = await runConfined(confinement, {
     command: [
       needProgram(programs, 'rg'),
       ...FIXED,

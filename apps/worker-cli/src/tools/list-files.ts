@@ -3,9 +3,9 @@ import type { Outcome, Truncation } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
+import type { ConfinedEnd } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
-import type { ProcessEnd } from '../process/run-process.ts';
 import { FileList } from '../ripgrep/file-list.ts';
 import { compileGlob } from '../ripgrep/glob.ts';
 import { Records } from '../ripgrep/records.ts';
@@ -26,12 +26,12 @@ const RECORD_BYTES = 8 * 1024;
 /** Files after which nothing more is counted. */
 const MOST_COUNTED = 200_000;
 
-const checkEnd = (end: ProcessEnd): void => {
+const checkEnd = (end: ConfinedEnd): void => {
   if (end.ending !== 'exited' || end.code === 0 || end.code === 1 || end.code === 2) return;
   throw new FabricError('tool_failed', `the files could not be listed (exit code ${end.code})`);
 };
 
-const outcomeOf = (workspace: OpenWorkspace, path: string, list: FileList, end: ProcessEnd): Outcome => {
+const outcomeOf = (workspace: OpenWorkspace, path: string, list: FileList, end: ConfinedEnd): Outcome => {
   const atLeast = end.ending !== 'exited';
   const complete = list.kept.length === list.total && !atLeast;
   const truncation: Truncation[] = complete

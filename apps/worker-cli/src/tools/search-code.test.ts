@@ -199,7 +199,7 @@ describe('workspace.search_code', () => {
   });
 
   it('CL-6: without bubblewrap nothing is searched', async () => {
-    for (const missing of ['bwrap', 'rg', 'prlimit', 'timeout']) {
+    for (const missing of ['bwrap', 'rg']) {
       const programs = { ...fixture.settings.programs, [missing]: undefined };
       const driver = await createDriver({ ...fixture.settings, programs }, { lockWaitMs: 100 });
       const call = callTool(driver, 'workspace.search_code', workspace, { pattern: 'needle' });

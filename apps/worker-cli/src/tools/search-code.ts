@@ -2,9 +2,9 @@ import type { Outcome, Truncation } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
+import type { ConfinedEnd } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
-import type { ProcessEnd } from '../process/run-process.ts';
 import { LINE_NUMBER, parseEvent } from '../ripgrep/events.ts';
 import { compileGlob } from '../ripgrep/glob.ts';
 import { Matches } from '../ripgrep/matches.ts';
@@ -57,13 +57,13 @@ const checkPattern = (pattern: string): void => {
 };
 
 /** Exit code 2 without a summary means that nothing was searched: the pattern is at fault. */
-const checkEnd = (end: ProcessEnd, summarised: boolean): void => {
+const checkEnd = (end: ConfinedEnd, summarised: boolean): void => {
   if (end.ending !== 'exited' || end.code === 0 || end.code === 1 || summarised) return;
-  throw new FabricError('invalid_pattern', `the pattern is refused: ${end.stderr.trim().slice(0, 600)}`);
+  throw new FabricError('invalid_pattern', `the pattern is refused: ${end.errors.trim().slice(0, 600)}`);
 };
 
 /** Ripgrep goes on after a file that it may not read, and says so by its code. */
-const stoppedBy = (end: ProcessEnd, matches: Matches): string | undefined => {
+const stoppedBy = (end: ConfinedEnd, matches: Matches): string | undefined => {
   if (matches.full !== undefined) return matches.full;
   if (end.ending === 'timeout') return 'time';
   return end.code === 2 ? 'unreadable_files' : undefined;
@@ -76,7 +76,7 @@ const summaryOf = (matches: Matches, atLeast: boolean, stopped: string | undefin
   return `${total} matching lines in ${matches.filesWithMatches} files${shown}.`;
 };
 
-const outcomeOf = (workspace: OpenWorkspace, matches: Matches, end: ProcessEnd): Outcome => {
+const outcomeOf = (workspace: OpenWorkspace, matches: Matches, end: ConfinedEnd): Outcome => {
   const stopped = stoppedBy(end, matches);
   const atLeast = end.ending !== 'exited';
   const truncation: Truncation[] =
