@@ -31,14 +31,26 @@ export class GramFilter {
     return ((this.#beginnings[beginning >> 3] as number) & (1 << (beginning & 7))) !== 0;
   }
 
-  /** The first place from `from` on at which a word may begin; `to` when there is none. */
-  next(bytes: Uint8Array, from: number, to: number): number {
+  /** The first place at which a gram hits; `to` when there is none. Each byte is read once. */
+  #hit(bytes: Uint8Array, from: number, to: number): number {
     const grams = this.#grams;
     const last = to - 2;
+    let first = (bytes[from] as number) & FIVE_BITS;
     for (let at = from; at < last; at += 2) {
-      if (grams[gramAt(bytes, at)] === 0) continue;
+      const third = (bytes[at + 2] as number) & FIVE_BITS;
+      if (grams[first | (((bytes[at + 1] as number) & FIVE_BITS) << 5) | (third << 10)] !== 0) return at;
+      first = third;
+    }
+    return to;
+  }
+
+  /** The first place from `from` on at which a word may begin; `to` when there is none. */
+  next(bytes: Uint8Array, from: number, to: number): number {
+    let at = this.#hit(bytes, from, to);
+    while (at < to) {
       if (at > from && this.#canBegin(bytes, at - 1)) return at - 1;
       if (at + 3 < to && this.#canBegin(bytes, at)) return at;
+      at = this.#hit(bytes, at + 2, to);
     }
     return to;
   }

@@ -1,17 +1,23 @@
 import { isEncodedData, looksRandom } from './random-text.ts';
 import type { Detector, Span, Window } from './span.ts';
-import { findVendorKeys } from './vendor-keys.ts';
+import { canBeginKey, findVendorKeys } from './vendor-keys.ts';
 
 const MIN_RUN = 20;
-/** Letters, digits and `_ - + / =`: what keys, tokens and base64 are made of. 1: small letter, 2: capital, 3: digit, 4: other. */
+const DOT = 46;
+/** Letters, digits and `_ - + / =`: what keys, tokens and base64 are made of. */
 const CLASS = new Uint8Array(256);
-for (const [characters, value] of [
+/** Small letters, capitals and digits, each counted in ten bits of its own. */
+const COUNT = new Int32Array(256);
+for (const [characters, one] of [
   ['abcdefghijklmnopqrstuvwxyz', 1],
-  ['ABCDEFGHIJKLMNOPQRSTUVWXYZ', 2],
-  ['0123456789', 3],
-  ['_-+/=', 4],
+  ['ABCDEFGHIJKLMNOPQRSTUVWXYZ', 1 << 10],
+  ['0123456789', 1 << 20],
+  ['_-+/=', 0],
 ] as const)
-  for (const character of characters) CLASS[character.charCodeAt(0)] = value;
+  for (const character of characters) {
+    CLASS[character.charCodeAt(0)] = 1;
+    COUNT[character.charCodeAt(0)] = one;
+  }
 
 /** Widths at which PEM, MIME and OpenSSH wrap base64. A line of just that width is part of a block and no token. */
 const WRAPPED = /^[ \t]*[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6}(?:[A-Za-z0-9+/]{6})?)?\r?$/;
@@ -84,17 +90,20 @@ const isDigest = (bytes: Uint8Array, at: number): boolean =>
 /** Keys have digits or many capitals; names and paths that do not are most of what is seen. */
 const judgeRun = (window: Window, start: number, end: number, found: Span[]): void => {
   const { bytes } = window;
-  let small = 0;
-  let capital = 0;
-  let digits = 0;
   const last = Math.min(end, start + MAX_RUN);
+  let counts = 0;
+  // `SG.` and the like stand before the run.
+  let mayHoldKey = bytes[start - 1] === DOT || canBeginKey(bytes, start) || end > last;
   for (let at = start; at < last; at += 1) {
-    const type = CLASS[bytes[at] as number];
-    if (type === 1) small += 1;
-    else if (type === 2) capital += 1;
-    else if (type === 3) digits += 1;
+    const one = COUNT[bytes[at] as number] as number;
+    counts += one;
+    if (one === 0 && canBeginKey(bytes, at + 1)) mayHoldKey = true;
   }
-  if ((digits === 0 && capital < 4) || findVendorKeys(window, start, end, found)) return;
+  const small = counts & 1023;
+  const capital = (counts >> 10) & 1023;
+  const digits = counts >> 20;
+  if (digits === 0 && capital < 4) return;
+  if (mayHoldKey && findVendorKeys(window, start, end, found)) return;
   // Longer than any token: encoded data.
   if (end - start < MIN_RANDOM || end - start > MAX_RUN) return;
   if (isDigest(bytes, start)) return;

@@ -91,6 +91,10 @@ for (let first = 33; first < 127; first += 1) {
     BEGINS[(first << 8) | second] = FIRST.test(String.fromCharCode(first, second)) ? 1 : 0;
 }
 
+/** Whether the two bytes at this place are those of a key. */
+export const canBeginKey = (bytes: Uint8Array, at: number): boolean =>
+  BEGINS[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 1;
+
 const isRepetitive = (text: string): boolean => new Set(text.slice(-16)).size < 4;
 
 const keyAt = (text: string, at: number): Span | undefined => {
@@ -108,7 +112,7 @@ export const findVendorKeys = ({ bytes, text }: Window, start: number, end: numb
   const before = found.length;
   for (let at = Math.max(0, start - BEFORE); at + 1 < end; at += 1) {
     if (at > 0 && JOINS[bytes[at - 1] as number] === 1) continue;
-    if (BEGINS[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 0) continue;
+    if (!canBeginKey(bytes, at)) continue;
     const key = keyAt(text, at);
     if (key === undefined || key.end <= start) continue;
     found.push(key);
