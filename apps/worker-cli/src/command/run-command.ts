@@ -58,7 +58,7 @@ interface Streams {
 
 const openStreams = async (settings: CommandSettings, ctx: ToolContext, request: CommandRequest): Promise<Streams> => {
   const meter = new OutputMeter(settings.outputBytes, request.atOutputCap);
-  const log = ctx.background ? await LogSink.open(ctx.artifacts, AbortSignal.timeout(LOG_OPEN_MS)) : undefined;
+  const log = ctx.background ? await LogSink.open(ctx.artifacts, LOG_OPEN_MS) : undefined;
   const capture = (name: 'stdout' | 'stderr') =>
     new Capture({
       ...request.shown,

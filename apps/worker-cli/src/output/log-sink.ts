@@ -32,10 +32,18 @@ export class LogSink {
     this.#log = log;
   }
 
-  static async open(session: ArtifactSession | undefined, signal: AbortSignal): Promise<LogSink | undefined> {
+  /** Undefined when the store does not answer within `openMs`: then there is no log, and the program runs all the same. */
+  static async open(session: ArtifactSession | undefined, openMs: number): Promise<LogSink | undefined> {
+    if (session === undefined) return undefined;
     const name = { name: LOG_NAME, mediaType: 'text/plain; charset=utf-8', trust: 'untrusted' } as const;
-    const log = await session?.openLog(name, signal).catch(() => undefined);
-    return log === undefined ? undefined : new LogSink(log);
+    // The signal goes with the log for as long as it is written: it must not end with the time for opening it.
+    const life = new AbortController();
+    try {
+      return new LogSink(await within(session.openLog(name, life.signal), openMs));
+    } catch {
+      life.abort();
+      return undefined;
+    }
   }
 
   get id(): string {
