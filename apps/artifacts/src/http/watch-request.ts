@@ -7,6 +7,9 @@ export interface WatchedRequest {
   end(error?: string): void;
 }
 
+/** A log is written in many small pieces: a span for each would leave no room for the others in a trace. */
+const WITHOUT_SPAN: ReadonlySet<string> = new Set(['append']);
+
 export class RequestWatch {
   readonly #telemetry: Telemetry;
   #inFlight = 0;
@@ -26,6 +29,7 @@ export class RequestWatch {
     return {
       permitted(permit, asked) {
         verb = asked;
+        if (WITHOUT_SPAN.has(verb)) return;
         const attributes = {
           [SPAN.tenant]: permit.actor.tenant,
           ...('callId' in permit ? { [SPAN.callId]: permit.callId, [SPAN.attempt]: permit.epoch } : {}),
