@@ -29,6 +29,8 @@ export const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' } as const;
 
 export interface ClusterOptions {
   readonly pace?: PaceName;
+  /** Pools beside `cli` and `truth`. */
+  readonly kinds?: readonly string[];
   readonly sizes?: Parameters<typeof startNats>[0]['sizes'];
 }
 
@@ -37,6 +39,7 @@ export class Cluster {
   readonly nats: TestNats;
   readonly directory: string;
   readonly pace: PaceName;
+  readonly kinds: readonly string[];
   readonly services = new Set<SpawnedService>();
   /** The router's own view, for looking into records and seeding approvals. */
   ledger!: LedgerBus;
@@ -57,7 +60,9 @@ export class Cluster {
     directory: string,
     pace: PaceName,
     ports: { gateway: number; artifacts: number },
+    kinds: readonly string[],
   ) {
+    this.kinds = kinds;
     this.#gatewayPort = ports.gateway;
     this.#artifactsPort = ports.artifacts;
     this.nats = nats;
@@ -68,10 +73,11 @@ export class Cluster {
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const pace = options.pace ?? 'test';
     const sizes = options.sizes === undefined ? {} : { sizes: options.sizes };
-    const nats = await startNats({ kinds: ['cli', 'truth'], pace: PACES[pace], ...sizes });
+    const kinds = ['cli', 'truth', ...(options.kinds ?? [])];
+    const nats = await startNats({ kinds, pace: PACES[pace], ...sizes });
     const directory = mkdtempSync(join(tmpdir(), 'toolfabric-cluster-'));
     const ports = { gateway: await freePort(), artifacts: await freePort() };
-    const cluster = new Cluster(nats, directory, pace, ports);
+    const cluster = new Cluster(nats, directory, pace, ports, kinds);
     cluster.#writeFiles();
     cluster.ledger = await nats.connectAsRouter('test-observer');
     return cluster;
@@ -159,7 +165,7 @@ export class Cluster {
       TOOLFABRIC_PACE: this.pace,
       TOOLFABRIC_TEST: '1',
       TOOLFABRIC_FAULTS: faults,
-      TOOLFABRIC_KINDS: 'cli,truth',
+      TOOLFABRIC_KINDS: this.kinds.join(','),
       TOOLFABRIC_TOKENS_FILE: join(this.directory, 'tokens.json'),
       TOOLFABRIC_GATEWAY_PORT: String(this.#gatewayPort),
       ...(this.#hasArtifacts ? { TOOLFABRIC_ARTIFACTS_URL: this.artifactsUrl } : {}),
@@ -178,6 +184,17 @@ export class Cluster {
     this.#apps.set(service, app);
     void service.exited.then(() => this.services.delete(service));
     return service;
+  }
+
+  /** A cli worker whose workspaces lie in a state directory of its own, named `name`. */
+  spawnApart(name: string, faults = '', kind = 'cli', env: Record<string, string> = {}): SpawnedService {
+    return this.spawn('cli', faults, {
+      TOOLFABRIC_KIND: kind,
+      TOOLFABRIC_NKEY_SEED_FILE: join(this.directory, `worker-${kind}.seed`),
+      TOOLFABRIC_STATE_DIR: join(this.directory, `state-${name}`),
+      TOOLFABRIC_WORKSPACE_STORAGE: 'own',
+      ...env,
+    });
   }
 
   /** A client of the present gateway; by default as `ADA`, otherwise with a token of its own. */

@@ -10,7 +10,7 @@ const MOST_KNOWN = 5_000;
 const PATIENCE_MS = 500;
 
 export interface TaskHomeDeps {
-  readonly ports: Pick<LedgerPorts, 'tasks'>;
+  readonly ports: Pick<LedgerPorts, 'tasks' | 'lives'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** The sign of a living worker, as this router saw it last. */
@@ -37,10 +37,11 @@ export class TaskHomes {
 
   /** After `incarnation` has run a call. Never throws: the next call tries again. */
   async follow(call: CallRecord, incarnation: string): Promise<void> {
-    const ran = this.#homeAt(call, incarnation);
     const key = taskKey(call.actor.tenant, call.taskId);
-    if (ran === undefined || this.#known.get(key) === incarnation) return;
+    if (call.workspace === undefined || this.#known.get(key) === incarnation) return;
     try {
+      const ran = await this.#homeAt(call, incarnation);
+      if (ran === undefined) return;
       const change = await changeRecord(this.#deps.ports.tasks, key, (task) => this.#moved(task, ran), {
         clock: this.#deps.clock,
         patienceMs: PATIENCE_MS,
@@ -53,9 +54,11 @@ export class TaskHomes {
     }
   }
 
-  #homeAt({ kind, workspace }: CallRecord, incarnation: string): WorkspaceHome | undefined {
-    const life = workspace && this.#deps.lifeOf(kind, incarnation);
-    if (life?.storage !== 'own' || life.pin === undefined) return undefined;
+  /** A worker that has just come may not have been seen yet. */
+  async #homeAt({ kind }: CallRecord, incarnation: string): Promise<WorkspaceHome | undefined> {
+    const read = async () => (await this.#deps.ports.lives(kind).get(lifeKey(kind, incarnation)))?.value;
+    const life = this.#deps.lifeOf(kind, incarnation) ?? (await read());
+    if (life?.state !== 'alive' || life.storage !== 'own' || life.pin === undefined) return undefined;
     return { kind, slot: life.pin, incarnation };
   }
 

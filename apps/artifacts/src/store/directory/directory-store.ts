@@ -6,7 +6,7 @@ import { constants, createReadStream } from 'node:fs';
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ArtifactId, Sha256, Token } from '@toolfabric/contract';
-import type { Faults } from '@toolfabric/kernel';
+import { FabricError, type Faults } from '@toolfabric/kernel';
 import { type BlobWriter, type ByteStore, FAMILIES, type Family, type Span } from '../byte-store.ts';
 import { readAhead } from '../read-ahead.ts';
 import { makeFolder, PRIVATE_FILE, removeFile, replaceFile, syncFolder } from './durable-files.ts';

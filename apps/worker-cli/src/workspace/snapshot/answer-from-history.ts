@@ -1,8 +1,8 @@
 import type { Json } from '@toolfabric/kernel';
 import type { ArtifactSession } from '@toolfabric/ports';
 import type { ProbeAnswer } from '@toolfabric/worker-runtime';
-import { loadSnapshot } from './load-snapshot.ts';
-import type { Snapshot } from './manifest.ts';
+import { loadHeader } from './load-snapshot.ts';
+import type { ManifestHeader, Snapshot } from './manifest.ts';
 import { HISTORY, type SnapshotLimits } from './snapshot-limits.ts';
 
 /** Name of what an intent says about the snapshot that its effect was built on. */
@@ -40,16 +40,16 @@ const reachesBack = ({ header }: Snapshot, since: number | undefined): boolean =
 export const answerFromHistory = async (question: HistoryQuestion): Promise<ProbeAnswer> => {
   const { session, newest, parent, intent, limits, signal } = question;
   const { header } = newest;
-  if (header.callId === parent) return found(newest);
+  if (header.callId === parent) return found(header);
   const ancestor = header.history.findLast(({ callId }) => callId === parent);
   if (ancestor !== undefined) {
-    return found(await loadSnapshot(session, header.workspace, ancestor.manifest, limits, signal));
+    return found(await loadHeader(session, header.workspace, ancestor.manifest, limits, signal));
   }
   if (reachesBack(newest, builtOn(intent))) return { answer: 'absent', fence: true };
   return { answer: 'not_visible', reason: 'too much was changed since' };
 };
 
-const found = ({ header: { receipt } }: Snapshot): ProbeAnswer =>
+const found = ({ receipt }: ManifestHeader): ProbeAnswer =>
   receipt === undefined
     ? { answer: 'not_visible', reason: 'its snapshot says nothing of how it ended' }
     : { answer: 'found', receipt };

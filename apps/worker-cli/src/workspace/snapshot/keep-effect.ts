@@ -13,7 +13,7 @@ import { patiently } from './patience.ts';
 import { descriptorOf } from './root-place.ts';
 import { FileChanged, type HashCache, type ScannedTree, scanTree } from './scan-tree.ts';
 import type { SnapshotLimits } from './snapshot-limits.ts';
-import { hasChanged, storeSnapshot } from './store-snapshot.ts';
+import { hasChanged, neededBy, storeSnapshot } from './store-snapshot.ts';
 
 export interface Keeping {
   readonly ctx: ToolContext;
@@ -103,7 +103,8 @@ export const keepEffect = async (keeping: Keeping, outcome: Outcome): Promise<Ke
     throwIfStopped(ctx.signal);
     const { clock, signal } = ctx;
     const { id } = workspace.record;
-    const moved = await moveToSnapshot({ session, workspace: id, from: head, manifest, limits, clock, signal });
+    const keeps = neededBy(remembered.snapshot);
+    const moved = await moveToSnapshot({ session, workspace: id, from: head, manifest, keeps, limits, clock, signal });
     ctx.faults.at('snapshot.moved');
     if (moved.result === 'moved') return { kept: true, remembered, outcome };
     if (moved.result === 'unknown') return { kept: false, outcome: notKnown(outcome) };

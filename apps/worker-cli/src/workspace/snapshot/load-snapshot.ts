@@ -87,6 +87,19 @@ const applied = (base: LoadedList, own: LoadedList): { entries: Map<BytePath, En
   return { entries, packs: [...base.packs, ...own.packs] };
 };
 
+/** What a snapshot says of itself. Throws as `loadSnapshot`. */
+export const loadHeader = async (
+  session: ArtifactSession,
+  workspace: string,
+  id: string,
+  limits: SnapshotLimits,
+  signal: AbortSignal,
+): Promise<ManifestHeader> => {
+  const { header } = await loadList(session, id, limits, signal);
+  if (header.workspace !== workspace) throw lost('it belongs to another workspace');
+  return header;
+};
+
 /** Reads and checks the list of a snapshot, whoever wrote it. Throws `workspace_lost`, and `StoreUnavailable` meanwhile. */
 export const loadSnapshot = async (
   session: ArtifactSession,

@@ -13,6 +13,8 @@ export interface MoveRequest {
   /** The head that the new snapshot is built on: nobody else may have moved it since. */
   readonly from: WorkspaceHead;
   readonly manifest: string;
+  /** Snapshots that it needs beside itself. */
+  readonly keeps: readonly string[];
   readonly limits: SnapshotLimits;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -37,12 +39,12 @@ const isKept = async ({ session, workspace, manifest, limits }: MoveRequest, sig
  * beyond the signal.
  */
 export const moveToSnapshot = async (request: MoveRequest): Promise<Moved> => {
-  const { session, from, manifest, clock, signal } = request;
+  const { session, from, manifest, keeps, clock, signal } = request;
   const until = clock.monotonic() + ALL_MS;
   for (;;) {
     const patience = AbortSignal.timeout(ONE_MS);
     try {
-      await session.moveHead(from.generation, manifest, patience);
+      await session.moveHead(from.generation, manifest, patience, keeps);
       return { result: 'moved' };
     } catch (thrown) {
       if (!(thrown instanceof RevisionConflict) && !isOutage(thrown, patience)) throw thrown;

@@ -199,6 +199,14 @@ const asLoaded = (id: string, header: ManifestHeader, plan: ListPlan, placed: Pl
   return { id, header, entries, packs, base: below };
 };
 
+/** Every stored thing that the snapshot cannot do without, and the ones before it, which tell who was kept. */
+export const neededBy = ({ id, header, packs, base }: Snapshot): string[] => {
+  const ids = [...packs, ...base.packs].map((pack) => pack.id);
+  const needed = new Set([...ids, base.id, ...header.history.map(({ manifest }) => manifest)]);
+  needed.delete(id);
+  return [...needed];
+};
+
 interface StoredList {
   readonly bytes: number;
   readonly sha256: string;
