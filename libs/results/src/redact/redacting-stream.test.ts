@@ -161,6 +161,17 @@ describe('redaction of a stream', () => {
       expect(make().text(text)).toBe(text);
   });
 
+  it('a mark is never redacted, even when a known value stands in it', () => {
+    const redactor = createRedactor({
+      secret: Buffer.alloc(32, 7),
+      tenant: 'shop',
+      known: ['redacted', 'password', '0a1b2c3d'],
+    });
+    const text = 'a [redacted:password:0a1b2c3d] b';
+    expect(redactor.text(text)).toBe(text);
+    expect(redactor.text('password=[redacted:password:0a1b2c3d]')).toMatch(/=\[redacted:password:0a1b2c3d\]$/);
+  });
+
   it('no secret can hide behind a forged mark', () => {
     expect(make().text('[redacted:hunter2:0a1b2c3d] password=hunter2')).not.toContain('=hunter2');
     expect(make().text('password="[redacted:password:0a1b2c3d]hunter2"')).not.toContain(']hunter2');
@@ -176,6 +187,22 @@ describe('redaction of long lines', () => {
     for (let at = 65_536 - 60; at < 65_536 + 10; at += 1) {
       const line = `${'x, '.repeat(22_000).slice(0, at)} ${key} ${'y, '.repeat(30_000)}`;
       expect(make().text(line).includes(key)).toBe(false);
+    }
+  });
+
+  it('RS-5: finds a value whose name stands before the border', () => {
+    for (let at = 65_536 - 40; at < 65_536 + 4; at += 1) {
+      const line = `${'x, '.repeat(22_000).slice(0, at)} "password" : "hunter2 of kim", ${'y, '.repeat(30_000)}`;
+      expect(make().text(line).includes('hunter2')).toBe(false);
+    }
+  });
+
+  it('takes no end of encoded data for a token, wherever the border is', () => {
+    const random = seededRandom(3);
+    const { text: data } = fillTemplate('{b64:1200}', random);
+    for (let at = 65_536 - 1200; at < 65_536; at += 37) {
+      const line = `${'x, '.repeat(22_000).slice(0, at)} ${data} ${'y, '.repeat(30_000)}`;
+      expect(make().text(line) === line).toBe(true);
     }
   });
 

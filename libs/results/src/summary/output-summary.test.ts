@@ -113,6 +113,8 @@ describe('a summary of output', () => {
       binary: false,
     });
     expect(of('ü\ufffd').invalidUtf8).toBe(false);
+    expect(of(`x${'密'.repeat(100_000)}`).invalidUtf8).toBe(false);
+    expect(of(Buffer.concat([Buffer.from('cut off: '), Buffer.from([0xe5, 0xaf])])).invalidUtf8).toBe(true);
   });
 
   it.each([
@@ -167,9 +169,9 @@ describe('a summary of output', () => {
   });
 
   it('a tail never begins inside of a character or an escape sequence', () => {
-    for (let lead = 0; lead < 60; lead += 1) {
-      const line = `${'x'.repeat(lead)}${'密\x1b[38;5;196m🔑\x1b[0m'.repeat(3000)}`;
-      const { text } = of(line);
+    for (let lead = 0; lead < 30; lead += 1) {
+      const line = `${'x'.repeat(lead)}${'密\x1b[38;5;196m\x1b[1;2;3;4;5;6;7m🔑\x1b[0m'.repeat(9000)}`;
+      const { text } = of(line, { headBytes: 64, tailBytes: 16_384 });
       expect(text.replace(/^x*/, '').replace(/\n\[… [^\]]*\]\n/, '')).toMatch(/^(?:密|🔑)*$/u);
     }
   });
