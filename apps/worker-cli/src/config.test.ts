@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSigningKey, PACES } from '@toolfabric/kernel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMMAND_DEFAULTS } from './command/compile-commands.ts';
 import { readConfig } from './config.ts';
 
 let directory: string;
@@ -62,8 +63,47 @@ describe('configuration of the cli worker', () => {
     ['TOOLFABRIC_KIND', 'a.b'],
     ['TOOLFABRIC_ALLOW_ROOT_OWNED', 'yes'],
     ['TOOLFABRIC_PACE', 'fast'],
+    ['TOOLFABRIC_TENANCY', 'many'],
+    ['TOOLFABRIC_ARTIFACTS_URL', 'artifacts'],
+    ['TOOLFABRIC_COMMAND_MEMORY_BYTES', '100'],
+    ['TOOLFABRIC_COMMAND_PROCESSES', '1'],
+    ['TOOLFABRIC_PROGRAMS', 'node,bash'],
+    ['TOOLFABRIC_PROGRAMS', ''],
+    ['TOOLFABRIC_TOOLCHAIN_DIRS', 'opt/node'],
   ])('refuses %s=%s by its name', (name, value) => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name);
+  });
+
+  it('says what commands may take, and which there are', () => {
+    expect(readConfig(env)).toMatchObject({ tenancy: 'shared', commands: COMMAND_DEFAULTS });
+    const commands = readConfig({
+      ...env,
+      TOOLFABRIC_TENANCY: 'single',
+      TOOLFABRIC_COMMAND_MEMORY_BYTES: '268435456',
+      TOOLFABRIC_PROGRAMS: 'node, make',
+      TOOLFABRIC_TOOLCHAIN_DIRS: '/opt/node:/opt/python',
+      TOOLFABRIC_CGROUP: 'toolfabric/commands',
+    }).commands;
+    expect(commands).toMatchObject({
+      memoryBytes: 268_435_456,
+      programs: ['node', 'make'],
+      toolchains: ['/opt/node', '/opt/python'],
+      cgroup: 'toolfabric/commands',
+    });
+  });
+
+  it('RS-5: reads the secret of redaction, and refuses one that can be guessed', () => {
+    const file = join(directory, 'redaction');
+    writeFileSync(file, `${'k'.repeat(44)}\n`);
+    const read = readConfig({
+      ...env,
+      TOOLFABRIC_REDACTION_KEY_FILE: file,
+      TOOLFABRIC_ARTIFACTS_URL: 'http://127.0.0.1:1',
+    });
+    expect(Buffer.from(read.redactionSecret ?? []).toString()).toBe('k'.repeat(44));
+    expect(read.artifactsUrl).toBe('http://127.0.0.1:1');
+    writeFileSync(file, 'short\n');
+    expect(() => readConfig({ ...env, TOOLFABRIC_REDACTION_KEY_FILE: file })).toThrow(/32 bytes/);
   });
 
   it('fault points are armed in tests only', () => {
