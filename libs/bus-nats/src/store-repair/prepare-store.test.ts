@@ -9,6 +9,7 @@ import { launchServer, type ServerProcess } from '../testing/launch-server.ts';
 import { serverVersion } from '../testing/server-version.ts';
 import { waitFor } from '../testing/wait-for.ts';
 import { prepareStore, recoversAlone } from './index.ts';
+import { readIndex } from './index-file.ts';
 
 const HOST = '127.0.0.1';
 const PAD = 'x'.repeat(32_000);
@@ -168,13 +169,17 @@ describe.each(needsHelp ? ['is late', 'was cut off'] : [])('an emptied stream wh
     const give = async (count: number) => {
       for (let n = 0; n < count; n += 1) await js.publish('s.work');
       expect(await take(count, 10_000)).toBe(count);
-      await waitFor(async () => (await stat(messages('1.blk'))).size === 0);
+    };
+    /** Everything of the stream and its consumer is in the files, up to this sequence. */
+    const isWritten = async (last: number) => {
+      const consumer = await readFile(join(directory, 'jetstream', '$G', 'streams', 'S', 'obs', 'c', 'o.dat'));
+      return (await readIndex(messages('1.idx')))?.first === last + 1 && consumer[3] === last && consumer[5] === last;
     };
     await give(3);
+    await waitFor(() => isWritten(3));
     const index = await readFile(messages('1.idx'));
     await give(4);
-    const consumer = join(directory, 'jetstream', '$G', 'streams', 'S', 'obs', 'c', 'o.dat');
-    await waitFor(async () => (await readFile(consumer))[5] === 7);
+    await waitFor(() => isWritten(7));
     await killWith(index);
     await restart(prepared);
     await js.publish('s.work');
