@@ -121,7 +121,7 @@ describe('bodies that break', () => {
   });
 
   it('headers that trickle in are cut off, and so is a small body that does, and a reader that does not read', async () => {
-    const patience = { headersMs: 500, idleMs: 200, graceMs: 100_000, leastRate: 1 };
+    const patience = { headersMs: 3_000, idleMs: 500, graceMs: 100_000, leastRate: 1 };
     under = await startUnderTest({ patience });
     await under.put(callPermit(), 'x', 'y'.repeat(50_000_000));
     const headers = dial();

@@ -1,6 +1,8 @@
 import { noFaults, PACES, sha256Hex, silentLogger, systemClock } from '@toolfabric/kernel';
 import { afterEach, describe, expect, it } from 'vitest';
+import { headName } from './archive/head-name.ts';
 import { openStore } from './store/open-store.ts';
+import { S3Bucket } from './store/s3/s3-bucket.ts';
 import {
   callPermit,
   idOf,
@@ -10,6 +12,7 @@ import {
   startUnderTest,
   type UnderTest,
 } from './testing/artifacts-under-test.ts';
+import { ManualClock } from './testing/manual-clock.ts';
 import { type S3Peer, startS3Peer } from './testing/s3-peer.ts';
 
 let peer: S3Peer;
@@ -89,7 +92,8 @@ describe('the store over S3', () => {
       [503, 'x'],
       [503, Buffer.alloc(12_000_000, 'y')],
     ] as const) {
-      peer.fault = (method) => (method === 'GET' ? undefined : fault);
+      // The lease is left alone: a bucket that is away for longer than it ends the process.
+      peer.fault = (method, path) => (method === 'GET' || path.endsWith('lease.json') ? undefined : fault);
       const answer = await under.put(callPermit(), 'a', body);
       expect(['unavailable', 'overloaded']).toContain(answer.error);
       peer.fault = undefined;
@@ -108,24 +112,51 @@ describe('the store over S3', () => {
     expect((await under.ask(`/v1/artifacts/${id}`, { permit: readPermit(id) })).error).toBe('unavailable');
   });
 
-  it('a process that another one took the bucket from stops, and moves no head meanwhile', async () => {
+  it('a process that cannot renew its lease stops, and takes no request any more', async () => {
     await begin();
-    const permit = callPermit({ workspace: 'w' });
-    const move = (expected: number) =>
-      under.ask('/v1/heads/w', { method: 'POST', permit: sign(permit), body: JSON.stringify({ expected }) });
-    await move(0);
-    // The first process is cut off from its lease until it is dead for others.
-    peer.fault = (method, path) => (method === 'PUT' && path.endsWith('lease.json') && isFirst ? 'drop' : undefined);
-    let isFirst = true;
+    peer.fault = (method, path) => (method === 'PUT' && path.endsWith('lease.json') ? 'drop' : undefined);
     expect(await under.server.lost).toContain('does not answer');
-    isFirst = false;
-    const pace = { ...PACES.test, leaseBeatMs: 50, leaseDeadAfterMs: 300 };
-    const second = await openStore({ store: peer.config, pace, faults: noFaults }, silentLogger, systemClock);
-    const { headName } = await import('./archive/head-name.ts');
-    for await (const _head of second.documents('acme', 'heads'));
-    await second.writeDocument('acme', 'heads', headName('w'), '{"newer":true}');
-    expect((await move(1)).error).toBe('unavailable');
-    await second.close();
+    expect((await under.put(callPermit(), 'a', 'x')).error).toBe('unavailable');
+    expect((await under.ask('/readyz')).status).toBe(503);
+  });
+
+  it('a process that stood still deletes and writes nothing before it knows that the bucket is its own', async () => {
+    peer = await startS3Peer();
+    const clock = new ManualClock();
+    const config = { store: peer.config, pace: PACES.production, faults: noFaults };
+    const store = await openStore(config, silentLogger, clock);
+    await store.writeDocument('acme', 'records', idOf(callPermit(), 'a'), 'x');
+    clock.advance(PACES.production.leaseDeadAfterMs);
+    const late = [
+      () => store.removeBlob('acme', sha256Hex('x')),
+      () => store.removeDocument('acme', 'records', idOf(callPermit(), 'a')),
+      () => store.writeDocument('acme', 'records', idOf(callPermit(), 'a'), 'y'),
+      () => store.appendLog('acme', idOf(callPermit(), 'log'), 0, Buffer.from('x')),
+      () => store.beginBlob('acme', AbortSignal.timeout(1_000)),
+    ];
+    for (const attempt of late) await expect(attempt()).rejects.toThrow('may be held by another');
+    await store.close();
+  });
+
+  it('RT-10: a process that lost the bucket without knowing it moves no head', async () => {
+    peer = await startS3Peer();
+    const open = () =>
+      openStore({ store: peer.config, pace: PACES.production, faults: noFaults }, silentLogger, systemClock);
+    const name = headName('w');
+    const paused = await open();
+    await paused.writeDocument('acme', 'heads', name, 'one');
+    const bucket = new S3Bucket(peer.config);
+    await bucket.remove('lease.json');
+    const taker = await open();
+    const seen: string[] = [];
+    for await (const { text } of taker.documents('acme', 'heads')) seen.push(text);
+    await taker.writeDocument('acme', 'heads', name, 'two');
+    await expect(paused.writeDocument('acme', 'heads', name, 'late')).rejects.toThrow('another process holds');
+    expect(await paused.lost).toContain('another process');
+    expect(seen).toEqual(['one']);
+    await taker.close();
+    await paused.close();
+    bucket.close();
   });
 
   it('refuses a bucket that does not keep conditions, unless it is told that one process runs', async () => {

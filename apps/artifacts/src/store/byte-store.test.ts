@@ -10,7 +10,7 @@ import { openStore } from './open-store.ts';
 const SIGNAL = AbortSignal.timeout(60_000);
 const ID = 'a-0123456789abcdefghjkmnpqrs';
 const HEAD = 'h-0123456789abcdefghjkmnpqrs';
-const PACE = { ...PACES.test, leaseBeatMs: 50, leaseDeadAfterMs: 400 };
+const PACE = { ...PACES.test, leaseBeatMs: 100, leaseDeadAfterMs: 1_200 };
 
 interface Place {
   open(): Promise<ByteStore>;

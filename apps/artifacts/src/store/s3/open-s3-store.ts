@@ -90,6 +90,7 @@ class S3Store implements ByteStore {
   }
 
   async beginBlob(tenant: string): Promise<BlobWriter> {
+    this.#checkLease();
     await this.#mark(tenant);
     return new S3BlobWriter(this.#bucket, tenant, this.#around.faults);
   }
@@ -98,8 +99,9 @@ class S3Store implements ByteStore {
     return this.#bucket.bytes(KEYS.blob(tenant, sha256), range, signal);
   }
 
-  removeBlob(tenant: string, sha256: string): Promise<void> {
-    return this.#bucket.remove(KEYS.blob(tenant, sha256));
+  async removeBlob(tenant: string, sha256: string): Promise<void> {
+    this.#checkLease();
+    await this.#bucket.remove(KEYS.blob(tenant, sha256));
   }
 
   async *blobs(tenant: string): AsyncIterable<{ sha256: string; size: number }> {
@@ -117,6 +119,7 @@ class S3Store implements ByteStore {
 
   async writeDocument(tenant: string, family: Family, name: string, text: string): Promise<void> {
     const key = KEYS.document(tenant, family, name);
+    this.#checkLease();
     await this.#mark(tenant);
     if (family === 'heads') await this.#writeFenced(key, text);
     else await this.#bucket.put(key, text);
@@ -124,6 +127,7 @@ class S3Store implements ByteStore {
   }
 
   async removeDocument(tenant: string, family: Family, name: string): Promise<void> {
+    this.#checkLease();
     await this.#bucket.remove(KEYS.document(tenant, family, name));
     this.#around.faults.at('artifacts.after-removal');
   }
@@ -133,6 +137,7 @@ class S3Store implements ByteStore {
   }
 
   async appendLog(tenant: string, id: string, position: number, bytes: Uint8Array): Promise<void> {
+    this.#checkLease();
     this.#around.faults.at('artifacts.appending');
     await this.#logs.append(tenant, id, position, bytes);
   }
@@ -141,13 +146,19 @@ class S3Store implements ByteStore {
     return this.#logs.read(tenant, id, range, signal);
   }
 
-  removeLog(tenant: string, id: string): Promise<void> {
-    return this.#logs.remove(tenant, id);
+  async removeLog(tenant: string, id: string): Promise<void> {
+    this.#checkLease();
+    await this.#logs.remove(tenant, id);
   }
 
   async close(): Promise<void> {
     await this.#lease.release();
     this.#bucket.close();
+  }
+
+  /** B3: a process that stood still changes nothing before it knows that the bucket is still its own. */
+  #checkLease(): void {
+    if (!this.#lease.isFresh()) throw new FabricError('unavailable', 'the bucket may be held by another process');
   }
 
   /** Before anything of a tenant is written for the first time. */

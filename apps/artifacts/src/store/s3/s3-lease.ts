@@ -11,6 +11,8 @@ const PATIENCE = 3;
 
 export interface Lease {
   readonly lost: Promise<string>;
+  /** Whether nobody can have taken it yet. False in a process that stood still, before it finds out more. */
+  isFresh(): boolean;
   release(): Promise<void>;
 }
 
@@ -57,8 +59,9 @@ const holdLease = (
   const lost = Promise.withResolvers<string>();
   let etag = first;
   let isMine = true;
+  let renewed = clock.monotonic();
+  const isFresh = () => isMine && clock.monotonic() - renewed <= pace.leaseDeadAfterMs - pace.leaseBeatMs;
   const renew = async () => {
-    let renewed = clock.monotonic();
     for (let beat = 1; !stopped.signal.aborted; beat++) {
       await clock.sleep(pace.leaseBeatMs, stopped.signal);
       if (stopped.signal.aborted) return;
@@ -66,8 +69,7 @@ const holdLease = (
       const outcome = await tryPut(bucket, textOf(beat), { type: 'is', etag }).catch(() => 'away' as const);
       if (outcome === undefined) return lose('another process took the bucket');
       if (outcome !== 'away') [etag, renewed] = [outcome, asked];
-      if (clock.monotonic() - renewed > pace.leaseDeadAfterMs - pace.leaseBeatMs)
-        return lose('the bucket does not answer');
+      if (!isFresh()) return lose('the bucket does not answer');
     }
   };
   const lose = (reason: string): void => {
@@ -77,6 +79,7 @@ const holdLease = (
   const renewing = renew();
   return {
     lost: lost.promise,
+    isFresh,
     release: async () => {
       stopped.abort();
       await renewing;
