@@ -40,6 +40,8 @@ export interface WorkerCliConfig {
   readonly tenancy: 'single' | 'shared';
   /** Base address of the artifact store; without it nothing is stored, and results say so. */
   readonly artifactsUrl?: string;
+  /** PEM text of the authority of its certificate; the public ones when left out. */
+  readonly artifactsCa?: string;
   /** Of the installation, at least 32 bytes: makes the marks of redacted secrets. */
   readonly redactionSecret?: Uint8Array;
   /** `own`: other workers do not see these workspaces, so that they are kept in snapshots in the artifact store. */
@@ -99,6 +101,7 @@ const Environment = z.object({
   TOOLFABRIC_PIN_SLOTS: Whole(0, 1_024).default(8),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
   TOOLFABRIC_ARTIFACTS_URL: z.url().optional(),
+  TOOLFABRIC_ARTIFACTS_CA_FILE: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_COMMAND_MEMORY_BYTES: Whole(16 * MIB, 1024 * GIB).default(COMMAND_DEFAULTS.memoryBytes),
   TOOLFABRIC_COMMAND_PROCESSES: Whole(8, 100_000).default(COMMAND_DEFAULTS.processes),
@@ -183,6 +186,9 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     searchPath: values.PATH.split(delimiter),
     telemetry: telemetrySettings(values),
     ...(values.TOOLFABRIC_ARTIFACTS_URL === undefined ? {} : { artifactsUrl: values.TOOLFABRIC_ARTIFACTS_URL }),
+    ...(values.TOOLFABRIC_ARTIFACTS_CA_FILE === undefined
+      ? {}
+      : { artifactsCa: readFileSync(values.TOOLFABRIC_ARTIFACTS_CA_FILE, 'utf8') }),
     ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
       ? {}
       : { redactionSecret: readSecret(values.TOOLFABRIC_REDACTION_KEY_FILE) }),

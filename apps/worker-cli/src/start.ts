@@ -53,8 +53,10 @@ const refuseUnconfined = ({ tenancy }: WorkerCliConfig, { namespaces, bwrap, set
   );
 };
 
-const artifactsOf = ({ artifactsUrl }: WorkerCliConfig) =>
-  artifactsUrl === undefined ? undefined : createArtifactStore({ url: artifactsUrl });
+const artifactsOf = ({ artifactsUrl, artifactsCa }: WorkerCliConfig) =>
+  artifactsUrl === undefined
+    ? undefined
+    : createArtifactStore({ url: artifactsUrl, ...(artifactsCa === undefined ? {} : { ca: artifactsCa }) });
 
 /** Between two looks at copies of workspaces that nobody uses, in milliseconds. */
 const SWEEP_EVERY_MS = 3_600_000;
