@@ -80,18 +80,31 @@ export const createRedactingStream = ({ detectors, marker, onHits }: StreamParts
     noteWrapped(text);
   };
 
+  const openKey = (line: string, opening: number): void => {
+    key = { before: line.slice(0, opening), held: line, body: '', length: line.length, endsInNewline: true };
+  };
+
+  /** One line, which may open a key: files of keys that were joined without a newline between have such lines. */
+  const writeLine = (line: string): void => {
+    const opening = openingOf(line);
+    if (opening < 0) write(redactLines(line));
+    else openKey(line, opening);
+  };
+
   /** The key ends: its mark, or its lines when it was none. `lastLine` is the one that ends it, if one does. */
   const closeKey = (lastLine?: { readonly line: string; readonly length: number }): void => {
     const open = key;
     if (open === undefined) return;
     key = undefined;
-    if (open.body.length < MIN_BODY) write(redactLines(open.held + (lastLine?.line ?? '')));
-    else {
-      onHits(1);
-      const rest = lastLine?.line.slice(lastLine.length) ?? (open.endsInNewline ? '\n' : '');
-      write(redactLines(`${open.before}${marker.mark('private-key', open.body)}${rest}`));
-    }
     afterWrapped = false;
+    if (open.body.length < MIN_BODY) {
+      write(redactLines(open.held));
+      if (lastLine !== undefined) writeLine(lastLine.line);
+      return;
+    }
+    onHits(1);
+    const rest = lastLine?.line.slice(lastLine.length) ?? (open.endsInNewline ? '\n' : '');
+    writeLine(`${open.before}${marker.mark('private-key', open.body)}${rest}`);
   };
 
   /** Reads lines into the open key; answers where it ended. */
@@ -132,7 +145,7 @@ export const createRedactingStream = ({ detectors, marker, onHits }: StreamParts
       search = end;
       if (opening < 0) continue;
       plainLines(bytes, position, start);
-      key = { before: line.slice(0, opening), held: line, body: '', length: line.length, endsInNewline: true };
+      openKey(line, opening);
       position = keyLines(bytes, end, to);
       search = position;
     }

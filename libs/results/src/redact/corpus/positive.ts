@@ -95,6 +95,7 @@ export const POSITIVE: Readonly<Record<string, readonly string[]>> = {
     '{"private_key": "-----BEGIN PRIVATE KEY-----\\n«{b64:64}»\\n«{b64:40}»\\n-----END PRIVATE KEY-----\\n"}',
     '-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{hex:32}\n\n«{b64:64}»\n«{b64:20}»=\n-----END EC PRIVATE KEY-----',
     'key.pem:1:-----BEGIN PRIVATE KEY-----\nkey.pem:2:«{b64:64}»\nkey.pem:3:«{b64:64}»\n',
+    '-----BEGIN PRIVATE KEY-----\n«{b64:64}»\n-----END PRIVATE KEY----------BEGIN PRIVATE KEY-----\n«{b64:64}»\n-----END PRIVATE KEY-----',
     '    -----BEGIN RSA PRIVATE KEY-----\n    «{b64:64}»\n    «{b64:64}»\n',
   ],
   'random text without a name': [
