@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, type PublicKeyEntry, parseFaults } from '@toolfabric/kernel';
+import type { ListenConfig } from '@toolfabric/service-host';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 import { type ArchiveLimits, DEFAULT_LIMITS } from './archive/limits.ts';
-import type { ListenConfig } from './listen-rule.ts';
 import type { StoreConfig } from './store/open-store.ts';
 
 export interface ArtifactsConfig {

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkListen } from '@toolfabric/service-host';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from './config.ts';
-import { checkListen } from './listen-rule.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolfabric-config-'));
 const seed = join(folder, 'seed');

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { BusConfig } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
+import type { ListenConfig } from '@toolfabric/service-host';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 import { type GatewayLimits, LIMITS } from './limits.ts';
-import type { ListenConfig } from './listen-rule.ts';
 
 export interface GatewayConfig {
   readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;

@@ -10,7 +10,7 @@ import {
   type TraceServiceServer,
   TraceServiceService,
 } from '@toolfabric/proto';
-import type { ListenConfig } from './listen-rule.ts';
+import type { ListenConfig } from '@toolfabric/service-host';
 import { withReadableRequests } from './readable-requests.ts';
 
 const optionsOf = (messageBytes: number): ServerOptions => ({

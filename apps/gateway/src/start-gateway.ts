@@ -7,12 +7,12 @@
  */
 import { type Clock, FabricError, type Logger, noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
+import { checkListen } from '@toolfabric/service-host';
 import { ArtifactAccess } from './artifact-access.ts';
 import { createArtifactService } from './artifact-service.ts';
 import type { GatewayConfig } from './config.ts';
 import { FrontDoor } from './front-door.ts';
 import { bind, createGrpcServer, shutDown } from './grpc-server.ts';
-import { checkListen } from './listen-rule.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { createRegistryService } from './registry-service.ts';
 import { RequestsPerToken } from './requests-per-token.ts';

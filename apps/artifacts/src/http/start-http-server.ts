@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '@toolfabric/kernel';
-import { checkListen, type ListenConfig } from '../listen-rule.ts';
+import { checkListen, type ListenConfig } from '@toolfabric/service-host';
 
 export interface HttpServer {
   /** `host:port` as it was bound. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Faults, type Logger, noFaults, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
 import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
+import type { ListenConfig } from '@toolfabric/service-host';
 import { type GatewayLimits, LIMITS } from '../limits.ts';
-import type { ListenConfig } from '../listen-rule.ts';
 import { type Gateway, startGateway } from '../start-gateway.ts';
 import { issueToken, type NewToken, type TokenEntry } from '../tokens.ts';
 

@@ -13,7 +13,7 @@ export interface ListenConfig {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Throws when the gateway would take tokens in the clear from other machines without having been told to. */
+/** Throws when bearer tokens or permits, which whoever reads them can use, would come in the clear from other machines. */
 export const checkListen = ({ host, tls, insecure }: ListenConfig): void => {
   if (tls !== undefined || insecure || isLoopback(host)) return;
   throw new Error(`refusing to listen on ${host} without TLS: give a certificate and a key, or say insecure`);
