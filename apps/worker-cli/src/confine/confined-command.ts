@@ -6,14 +6,16 @@ import type { Confinement } from './confinement.ts';
 import type { CommandLimits } from './limits.ts';
 import { INSIDE } from './system-files.ts';
 
-/** The descriptors that a confined command is started with; the gate closes all of them before the program runs. */
+/** The descriptors that a confined command is started with; none of them reaches the program. */
 export const DESCRIPTORS = { gate: 3, info: 4, block: 5, seccomp: 6, lock: 7 } as const;
 
 /**
  * What stands between the sandbox and the program: waits for the word of the worker, so that nothing runs which the
- * worker does not know of and has not put under its limits, says that it begins, and becomes the program. A worker
- * that dies before its word closes the descriptor, and the gate ends. The text is constant; the program and its
- * arguments are passed beside it and never read by this shell.
+ * worker does not know of and has not put under its limits, says that it begins, and starts the program. A worker that
+ * dies before its word closes the descriptor, and the gate ends. It is process 1 of the name space: it takes in what
+ * the program leaves behind, holds the lock of the workspace, and everything dies with it. The text is constant; the
+ * program and its arguments are passed beside it and never read by this shell, and nothing that it says itself reaches
+ * the output of the program.
  */
 const GATE = [
   `IFS= read -r word <&${DESCRIPTORS.gate} || exit 125`,
@@ -22,10 +24,9 @@ const GATE = [
   'ulimit -f "$1"',
   'shift',
   `echo begun >&${DESCRIPTORS.gate}`,
-  `exec ${Object.values(DESCRIPTORS)
-    .map((descriptor) => `${descriptor}<&-`)
-    .join(' ')}`,
-  'exec "$@"',
+  `exec 3<&- 4<&- 5<&- 6<&- 9>&2 2>/dev/null`,
+  `"$@" 2>&9 9>&- ${DESCRIPTORS.lock}<&-`,
+  'exit "$?"',
 ].join('\n');
 
 /** The only shell that is ever started, by its path inside. */
@@ -83,6 +84,7 @@ export const confinedCommand = (
 ): string[] => [
   bwrap,
   '--unshare-all',
+  '--as-pid-1',
   '--die-with-parent',
   '--new-session',
   '--cap-drop',
@@ -93,8 +95,6 @@ export const confinedCommand = (
   String(INSIDE.gid),
   '--hostname',
   'sandbox',
-  '--sync-fd',
-  String(DESCRIPTORS.lock),
   ...(confinement.seccomp === undefined ? [] : ['--seccomp', String(DESCRIPTORS.seccomp)]),
   ...systemMounts(),
   ...programBinds(

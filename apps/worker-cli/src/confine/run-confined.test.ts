@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -170,6 +170,15 @@ describe('confined command', () => {
   });
 
   if (isRoot) {
+    it('leaves no dead process to a worker that is process 1 of its container', () => {
+      const script = fileURLToPath(new URL('../testing/process-one.ts', import.meta.url));
+      const said = execFileSync('unshare', ['--pid', '--fork', '--mount-proc', process.execPath, script], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      expect(JSON.parse(said)).toEqual({ pid: 1, zombies: 0, limit: 'wall_time' });
+    });
+
     it('a reader who has enough ends it', async () => {
       const end = await run('yes', { onOutput: () => 'enough' });
       expect(end).toMatchObject({ ending: 'enough', survivors: 0 });

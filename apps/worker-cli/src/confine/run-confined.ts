@@ -41,7 +41,7 @@ export interface ConfinedRequest extends CommandSpec {
 }
 
 export interface ConfinedEnd {
-  /** Null when a signal ended the sandbox itself. */
+  /** Null when it was ended from outside. */
   readonly code: number | null;
   /** The beginning of standard error. */
   readonly errors: string;
@@ -120,6 +120,14 @@ const letBegin = async (started: Started, life: Life, request: ConfinedRequest):
   hold.begin();
 };
 
+const endGroup = ({ group }: Life): void => {
+  try {
+    group?.kill();
+  } catch {
+    // It has ended by itself, and its group with it.
+  }
+};
+
 const enforced = (life: Life): void => {
   const hits = life.group?.hits();
   if (hits === undefined) return;
@@ -149,6 +157,8 @@ const startAll = async (
       env: environmentOf(confinement, request.env),
       user,
       descriptors: ['pipe', 'pipe', 'pipe', filter ?? 'pipe', request.lock ?? 'pipe'],
+      // Whoever has started the sandbox waits for it, so that nothing of it is left to nobody.
+      ...(life.group === undefined ? {} : { onEnd: () => endGroup(life) }),
       onStart: (started) => {
         beginning = letBegin(started, life, request).then(watching, (why: unknown) => {
           thrown = why;
@@ -193,10 +203,11 @@ export const runConfined = async (confinement: Confinement, request: ConfinedReq
     const survivors = await countSurvivors(census);
     if (!life.hold.began) throw neverBegan(end, thrown, request.signal);
     enforced(life);
+    const ending = wasStopped(end, life, request.signal);
     return {
-      code: end.code,
+      code: ending === 'exited' ? end.code : null,
       errors: end.stderr,
-      ending: wasStopped(end, life, request.signal),
+      ending,
       outputMayContinue: end.outputMayContinue,
       limits: life.limits,
       durationMs: life.hold.durationMs,

@@ -18,6 +18,8 @@ export interface ProcessRequest {
   readonly user: User | undefined;
   /** What the child gets as its descriptors from 3 on: one of this process, or a new pipe to it. */
   readonly descriptors?: readonly (number | 'pipe')[];
+  /** Ends what the process has started, so that it ends by itself; it is killed when that takes too long. */
+  readonly onEnd?: () => void;
   /** Called once it runs, with the ends of its pipes by their number. */
   readonly onStart?: (started: Started) => void;
   /**
@@ -55,6 +57,8 @@ export class ProcessNotStarted extends Error {
   override readonly name = 'ProcessNotStarted';
 }
 
+/** Milliseconds in which a process ends by itself once what it had started is gone. */
+const PATIENCE_MS = 500;
 const STDERR_LIMIT = 16 * 1024;
 
 const start = (request: ProcessRequest) =>
@@ -104,10 +108,13 @@ export const runProcess = async (request: ProcessRequest): Promise<ProcessEnd> =
     throw new ProcessNotStarted(`${request.file}: ${failure.code ?? 'cannot be started'}`, { cause: failure });
   }
   let ending: Ending = 'exited';
+  let patience: NodeJS.Timeout | undefined;
   const end = (why: Ending) => {
     if (ending !== 'exited') return;
     ending = why;
-    child.kill('SIGKILL');
+    request.onEnd?.();
+    if (request.onEnd === undefined) child.kill('SIGKILL');
+    else patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
   };
   const stdout = child.stdout as Readable;
   const stderr = child.stderr as Readable;
@@ -131,6 +138,7 @@ export const runProcess = async (request: ProcessRequest): Promise<ProcessEnd> =
     return { ...settled, ending, stderr: errors.text() };
   } finally {
     clearTimeout(timer);
+    clearTimeout(patience);
     request.signal.removeEventListener('abort', abort);
   }
 };
