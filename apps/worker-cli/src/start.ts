@@ -67,7 +67,12 @@ const SWEEP_EVERY_MS = 3_600_000;
  */
 export const start = async (config: WorkerCliConfig, log: Logger): Promise<RunningService> => {
   const { driver, tools, capabilities } = await composeTools(config, log);
-  refuseUnconfined(config, capabilities);
+  try {
+    refuseUnconfined(config, capabilities);
+  } catch (thrown) {
+    await driver.close();
+    throw thrown;
+  }
   if (!capabilities.cgroup.works) log.warn('worker.no-cgroup', { reason: capabilities.cgroup.reason ?? '' });
   const artifacts = artifactsOf(config);
   const bus = await connectWorker({ ...config.bus, name: `worker-${config.kind}` }, config.kind);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { compileOutput, loadBuiltinContracts } from '@toolfabric/catalogue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -108,10 +108,32 @@ describe('process.run', () => {
     });
   });
 
+  it('CL-1: programs of a toolchain come from its directory, which is seen read-only', async () => {
+    const toolchain = join(fixture.base, 'toolchain');
+    mkdirSync(join(toolchain, 'bin'), { recursive: true });
+    copyFileSync('/bin/echo', join(toolchain, 'bin/jq'));
+    const own = await makeFixture({ commands: { toolchains: [toolchain] } });
+    const place = await makeWorkspace(own);
+    const outcome = await callTool(own.driver, 'process.run', place, { argv: ['jq', '-n', 'x'] });
+    expect(outcome.data).toMatchObject({ stdout: { text: '--null-input -- x\n' } });
+    await putFile(
+      place,
+      'w.mjs',
+      `import fs from 'node:fs'; try { fs.writeFileSync('${toolchain}/bin/x', ''); console.log('wrote'); } catch { console.log(process.env.PATH); }`,
+    );
+    const written = await callTool(own.driver, 'process.run', place, { argv: ['node', 'w.mjs'] });
+    expect(written.data).toMatchObject({ stdout: { text: `${toolchain}/bin:/usr/local/bin:/usr/bin:/bin\n` } });
+    const narrow = await makeFixture({ commands: { programs: ['true'] } });
+    expect(
+      await errorType(callTool(narrow.driver, 'process.run', await makeWorkspace(narrow), { argv: ['cat', 'x'] })),
+    ).toBe('program_not_allowed');
+    await narrow.remove();
+    await own.remove();
+  });
+
   if (isRoot) {
     it('CL-6: is not root outside either', async () => {
       await run(['touch', 'mine']);
-      const { statSync } = await import('node:fs');
       expect(statSync(join(workspace.root, 'mine')).uid).toBe(workspace.child?.uid);
       expect(readFileSync(join(workspace.root, 'mine'), 'utf8')).toBe('');
     });
