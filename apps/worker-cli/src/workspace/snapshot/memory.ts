@@ -8,7 +8,7 @@ export interface Remembered {
 }
 
 /** Entries that are remembered of all workspaces together. */
-const MOST_ENTRIES = 400_000;
+const MOST_ENTRIES = 250_000;
 
 /** The lists of the workspaces that were used last, bounded by their entries. */
 export class SnapshotMemory {
