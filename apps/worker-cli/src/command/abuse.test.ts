@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createRedactor } from '@toolfabric/results';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ArtifactMemory } from '../testing/artifact-memory.ts';
 import { type CallOptions, callTool, type Fixture, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
@@ -159,7 +160,7 @@ process.exit(end.status ?? 99);`,
 const block = ${JSON.stringify(line)}.repeat(1000);
 for (let left = ${count}; left > 0; left -= 1000) fs.writeSync(1, left >= 1000 ? block : ${JSON.stringify(line)}.repeat(left));`,
       {},
-      { artifacts, timeoutMs: 300_000 },
+      { artifacts, timeoutMs: 300_000, redactor: createRedactor({ secret: Buffer.alloc(32, 1), tenant: 'acme' }) },
     );
     clearInterval(timer);
     expect(outcome.status).toBe('ok');
