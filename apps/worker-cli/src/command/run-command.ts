@@ -174,6 +174,7 @@ export const runCommand = async (
     await streams.log?.close();
     throw new NeverBegan('the program never began', { cause: thrown });
   });
+  if (ended.survivors === 0) lock.isAloneAgain();
   return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ended) };
 };
 

@@ -2,6 +2,7 @@ import { constants, type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FabricError } from '@toolfabric/kernel';
 import { type ProcessEnd, ProcessNotStarted, type ProcessRequest, runProcess } from '../process/run-process.ts';
+import { type HeldFile, ParkedLocks } from './parked-locks.ts';
 import { NOBODY } from './workspace-users.ts';
 
 export interface LockRequest {
@@ -20,17 +21,30 @@ const TAKEN = 75;
 const OPEN_OR_CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
 const MOST_NOTE_BYTES = 8 * 1024;
 
+const parked = new ParkedLocks();
+
 /** A kernel lock that this process holds: kept by a pause, freed by its death (protocol 7 (c)). */
 export class WorkspaceLock {
   readonly #file: FileHandle;
+  readonly #path: string;
+  readonly #takenAt: number;
+  #isShared = false;
 
-  constructor(file: FileHandle) {
+  constructor(path: string, { file, takenAt }: HeldFile) {
+    this.#path = path;
     this.#file = file;
+    this.#takenAt = takenAt;
   }
 
   /** Whoever inherits it holds the lock too, until the last of its copies is closed. */
   get descriptor(): number {
+    this.#isShared = true;
     return this.#file.fd;
+  }
+
+  /** Whoever had inherited it is gone. */
+  isAloneAgain(): void {
+    this.#isShared = false;
   }
 
   /** What the last holder left: non-empty when it died before it had tidied up. */
@@ -46,7 +60,8 @@ export class WorkspaceLock {
   }
 
   async release(): Promise<void> {
-    await this.#file.close();
+    if (this.#isShared) await this.#file.close();
+    else await parked.release(this.#path, { file: this.#file, takenAt: this.#takenAt });
   }
 }
 
@@ -78,11 +93,14 @@ const refuseWith = (end: ProcessEnd): FabricError => {
  * inherits; the lock belongs to the open file, which this process keeps, so it stays when the program has ended.
  */
 export const lockWorkspace = async (request: LockRequest): Promise<WorkspaceLock> => {
-  const file = await open(join(request.directory, request.name), OPEN_OR_CREATE, 0o600);
+  const path = join(request.directory, request.name);
+  const atHand = request.signal.aborted ? undefined : parked.take(path);
+  if (atHand !== undefined) return new WorkspaceLock(path, atHand);
+  const file = await open(path, OPEN_OR_CREATE, 0o600);
   try {
-    const end = await runProcess(flockRequest(request, file.fd));
+    const end = await parked.waitingFor(path, () => runProcess(flockRequest(request, file.fd)));
     if (end.ending !== 'exited' || end.code !== 0) throw refuseWith(end);
-    return new WorkspaceLock(file);
+    return new WorkspaceLock(path, { file, takenAt: performance.now() });
   } catch (thrown) {
     await file.close();
     if (thrown instanceof ProcessNotStarted) throw cannotLock('flock could not be started', thrown);
