@@ -47,6 +47,10 @@ const isNameOfSecret = (value: string): boolean =>
 const isProse = (value: string): boolean =>
   /\s/.test(value) || VERSION.test(value) || (!/\d/.test(value) && (value.length < 20 || wordShare(value) > MAX_WORDS));
 
+/** `OAuth2Client` */
+const isNameOfCode = (value: string): boolean =>
+  value.length < 32 && IDENTIFIER.test(value) && !/\d\D*\d\D*\d/.test(value) && wordShare(value) > MAX_WORDS;
+
 const judgeQuoted = ({ kind, value }: Assignment): boolean => {
   if (value.length < (STRONG.includes(kind) ? 3 : 6)) return false;
   if (/^(?:process\.env|os\.environ)\b/.test(value) || isNameOfSecret(value)) return false;
@@ -64,17 +68,17 @@ const judgeUnquoted = (assignment: Assignment): boolean => {
   if (CODE.test(value) || PATH.test(value)) return false;
   if (operator === '>') return next === '<';
   if (operator === ' ') return !isProse(value) || (STRONG.includes(kind) && /[a-z]/.test(value) && next !== ' ');
-  if (!STRONG.includes(kind) && !TOKEN_CHARACTERS.test(value)) return false;
+  if (!STRONG.includes(kind) && (!TOKEN_CHARACTERS.test(value) || VERSION.test(value))) return false;
   const endsLine = next === '' || next === '\n' || next === '\r' || next === '&';
   if (IDENTIFIER.test(value) && !/\d/.test(value)) {
     // `password=letmein` of a URL or a file, not `password=value)` of a program.
-    if (!STRONG.includes(kind) || value === name) return false;
+    if (value === name) return false;
+    if (!STRONG.includes(kind)) return value.length >= 20 && wordShare(value) < 0.4;
     if (operator === '=' && !isSpaced) return endsLine || next === ';' || next === ' ';
     if (operator === '=') return beginsLine && endsLine && value.length >= 8 && wordShare(value) <= MAX_WORDS;
     return operator === ':' && beginsLine && endsLine && /^[a-z]+$/.test(value);
   }
-  if (isSpaced && !STRONG.includes(kind) && value.length < 32 && IDENTIFIER.test(value) && wordShare(value) > MAX_WORDS)
-    return false;
+  if (isSpaced && !STRONG.includes(kind) && isNameOfCode(value)) return false;
   if (
     IDENTIFIER.test(value) &&
     value.length < 16 &&

@@ -19,6 +19,8 @@ const IS_NAME = new Uint8Array(256);
 for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$')
   IS_NAME[character.charCodeAt(0)] = 1;
 const MAX_NAME = 64;
+/** `n`, `r` and `t`. */
+const ESCAPED: readonly number[] = [110, 114, 116];
 
 /** Behind a name: its closing quote, an operator, and the opening quote of the value. Quotes may be escaped. */
 const OPERATOR = /(\\*["'`]|&quot;|\])?([ \t]{0,16})(:=|=>|={1,3}|:|>|)([ \t]{0,16})(\\*["'`]|&quot;)?/y;
@@ -121,6 +123,8 @@ interface Name {
 const nameAround = (bytes: Uint8Array, word: number, length: number): Name => {
   let start = word;
   while (start > 0 && word - start < MAX_NAME && IS_NAME[bytes[start - 1] as number] === 1) start -= 1;
+  // The letter of `\n` is no part of a name.
+  if (start < word && bytes[start - 1] === 92 && ESCAPED.includes(bytes[start] as number)) start += 1;
   let end = word + length;
   while (end < bytes.length && end - word < 2 * MAX_NAME && IS_NAME[bytes[end] as number] === 1) end += 1;
   return { start, end };

@@ -1,6 +1,7 @@
-import { STANDARD_DETECTORS } from './find-secrets.ts';
+import { findSecrets, STANDARD_DETECTORS } from './find-secrets.ts';
 import { compileKnownValues } from './known-values.ts';
 import { Marker, type SecretKind } from './mark.ts';
+import { BEGIN_HINT } from './private-keys.ts';
 import { JsonRedactor } from './redact-json.ts';
 import { createRedactingStream, type RedactingStream } from './redacting-stream.ts';
 import { compileRules } from './rules.ts';
@@ -30,6 +31,8 @@ export interface RedactorOptions {
 
 /** A text that is shorter holds no secret that a pattern could find. */
 const MIN_TEXT = 6;
+/** Bytes that a stream reads at once. */
+const ONE_WINDOW = 65_536;
 
 /** Throws `contract_invalid` at a rule that does not exist. */
 export const createRedactor = ({ secret, tenant, rules = [], known = [] }: RedactorOptions): Redactor => {
@@ -43,11 +46,20 @@ export const createRedactor = ({ secret, tenant, rules = [], known = [] }: Redac
   };
   const stream = (): RedactingStream => createRedactingStream({ detectors, marker, onHits });
 
+  /** Most texts are short and hold nothing: they need no stream to say so. */
+  const isClean = (source: string, bytes: Buffer): boolean => {
+    if (bytes.length > ONE_WINDOW || source.includes(BEGIN_HINT)) return false;
+    const shown = bytes.length === source.length ? source : bytes.toString('latin1');
+    return findSecrets({ bytes, text: shown, afterWrapped: false }, detectors).length === 0;
+  };
+
   const text = (source: string): string => {
     if (source.length < MIN_TEXT) return source;
+    const bytes = Buffer.from(source, 'utf8');
+    if (isClean(source, bytes)) return source;
     const before = count;
     const redacting = stream();
-    const parts = [redacting.push(Buffer.from(source, 'utf8')), redacting.end()];
+    const parts = [redacting.push(bytes), redacting.end()];
     return count === before ? source : Buffer.concat(parts).toString('utf8');
   };
   const mark = (kind: SecretKind, value: string): string => {

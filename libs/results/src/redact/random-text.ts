@@ -1,7 +1,7 @@
 const MIN_LENGTH = 30;
 const MAX_LENGTH = 160;
 /** Share of words over which a text is a name. */
-export const MAX_WORDS = 0.62;
+export const MAX_WORDS = 0.55;
 /** The first characters of base64 of images, fonts, archives, documents, JSON, public keys and plain markup. */
 const KNOWN_FORMAT =
   /^(?:iVBORw0KGgo|R0lGOD|\/9j\/|UklGR|AAABAA|d09G|H4sI|UEsDB|JVBERi0|PHN2Z|PD94bW|PCFET|eyJ|e30|W3s|AAAAB3NzaC1|AAAAC3NzaC1|AAAAE2Vj|AAAAG|MII[A-Z]|MF[kw]w|MCowBQ|AGFzbQ|Qk[0-9A-Za-z]|TVqQ)/;
@@ -42,15 +42,19 @@ const shapeOf = (text: string): Shape => {
   return { upper, lower, digit, changes, inWords };
 };
 
-/** The share of a text that is words: `Template`, `beta`, `Set`. A third of random text is, by chance. */
+/** Nobody can say it: no vowel, or four other letters in a row. */
+const UNSPEAKABLE = /^[^aeiouy]*$|[^aeiouy]{4}/i;
+
+/** The share of a text that is words: `Template`, `beta`, `Set`. A sixth of random text is, by chance. */
 export const wordShare = (text: string): number => {
   let inWords = 0;
-  for (const [word] of text.matchAll(/[A-Z][a-z]{2,}|[a-z]{3,}/g)) inWords += word.length;
+  for (const [word] of text.matchAll(/[A-Z][a-z]{2,}|[a-z]{3,}/g)) if (!UNSPEAKABLE.test(word)) inWords += word.length;
   return text.length === 0 ? 0 : inWords / text.length;
 };
 
-/** Names are joined of parts; three joints in random base64 are rare. */
-const isJoined = (text: string, joint: string): boolean => text.split(joint).length > 3;
+/** Names and paths are joined of parts; so many joints are rare in random base64. */
+const isJoined = (text: string): boolean =>
+  text.split('_').length > 3 || text.split('-').length > 3 || text.split('/').length > 4 + text.length / 40;
 
 /** Bits a character (Shannon) of the text's own distribution. */
 const entropyOf = (text: string): number => {
@@ -85,7 +89,7 @@ export const looksRandom = (text: string): boolean => {
   const least = bare.length / 16;
   if (upper < 2 * least || lower < 2 * least || digit < Math.max(2, 0.8 * least)) return false;
   if (changes < 0.42 * bare.length || inWords > 0.3 * bare.length) return false;
-  if (wordShare(bare) > MAX_WORDS || isJoined(bare, '_') || isJoined(bare, '-')) return false;
+  if (wordShare(bare) > MAX_WORDS || isJoined(bare)) return false;
   if (KNOWN_FORMAT.test(bare) || MANGLED.test(bare)) return false;
   return entropyOf(bare) >= leastEntropy(bare.length) && !isPrintableInBase64(bare);
 };

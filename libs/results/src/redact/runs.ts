@@ -1,6 +1,6 @@
 import { isEncodedData, looksRandom } from './random-text.ts';
 import type { Detector, Span, Window } from './span.ts';
-import { canBeginKey, findVendorKeys } from './vendor-keys.ts';
+import { beginsWithEscape, canBeginKey, findVendorKeys } from './vendor-keys.ts';
 
 const MIN_RUN = 20;
 const DOT = 46;
@@ -93,7 +93,8 @@ const judgeRun = (window: Window, start: number, end: number, found: Span[]): vo
   const last = Math.min(end, start + MAX_RUN);
   let counts = 0;
   // `SG.` and the like stand before the run.
-  let mayHoldKey = bytes[start - 1] === DOT || canBeginKey(bytes, start) || end > last;
+  let mayHoldKey =
+    bytes[start - 1] === DOT || beginsWithEscape(bytes, start) || canBeginKey(bytes, start) || end > last;
   for (let at = start; at < last; at += 1) {
     const one = COUNT[bytes[at] as number] as number;
     counts += one;

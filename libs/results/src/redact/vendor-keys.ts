@@ -72,7 +72,8 @@ const SHAPES: readonly KeyShape[] = [
   },
 ];
 
-const START = '(?<![A-Za-z0-9])';
+/** No letter or digit stands before a key, but for the end of an escape of JSON or of a URL. */
+const START = '(?:(?<![A-Za-z0-9])|(?<=\\\\[nrt]|\\\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}))';
 const HINT = new RegExp(`(?:${SHAPES.map(({ hint }) => hint).join('|')})`, 'y');
 const KEY = new RegExp(`${START}(?:${SHAPES.map(({ shape }) => `(${shape})`).join('|')})`, 'y');
 /** The first two characters of every hint. */
@@ -107,11 +108,21 @@ const keyAt = (text: string, at: number): Span | undefined => {
   return { start: at, end: at + match[0].length, kind: SHAPES[index]?.kind ?? 'token' };
 };
 
+const BACKSLASH = 92;
+const PERCENT = 37;
+/** Characters of the longest escape that can stand at the beginning of a run. */
+const ESCAPE_LENGTH = 5;
+
+/** Whether a run begins with the rest of an escape. */
+export const beginsWithEscape = (bytes: Uint8Array, start: number): boolean =>
+  bytes[start - 1] === BACKSLASH || bytes[start - 1] === PERCENT;
+
 /** Keys of known vendors in and around a run; answers whether there are any. */
 export const findVendorKeys = ({ bytes, text }: Window, start: number, end: number, found: Span[]): boolean => {
   const before = found.length;
+  const escapeEnd = beginsWithEscape(bytes, start) ? start + ESCAPE_LENGTH : -1;
   for (let at = Math.max(0, start - BEFORE); at + 1 < end; at += 1) {
-    if (at > 0 && JOINS[bytes[at - 1] as number] === 1) continue;
+    if (at > escapeEnd && at > 0 && JOINS[bytes[at - 1] as number] === 1) continue;
     if (!canBeginKey(bytes, at)) continue;
     const key = keyAt(text, at);
     if (key === undefined || key.end <= start) continue;

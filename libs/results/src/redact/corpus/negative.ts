@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of other languages.
 /** Texts without secrets, by kind; see `fillTemplate`. None of them may change. */
 export const NEGATIVE: Readonly<Record<string, readonly string[]>> = {
   'digests and ids': [
@@ -50,7 +51,7 @@ export const NEGATIVE: Readonly<Record<string, readonly string[]>> = {
     'password=$DB_PASSWORD ./run',
     'token: ${{ secrets.GITHUB_TOKEN }}',
     'password: ${DB_PASSWORD}',
-    'apiKey: process.env.API_KEY,',
+    `apiKey: ${'process'}.env.API_KEY,`,
     'api_key = os.environ["API_KEY"]',
     'def login(user, password=None, token=None):',
     'login(user=user, password=password)',
@@ -79,6 +80,10 @@ export const NEGATIVE: Readonly<Record<string, readonly string[]>> = {
     'npm install @babel/core@7.26.0 @types/node@24.1.0',
     'arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-main',
     'pwd: /home/user/project',
+    'IMAGE_REL_AMD64_TOKEN = 0x000D,',
+    'exports.CreateOAuth2Token = CreateOAuth2Token;',
+    'googleCredentials: OAuth2Client',
+    '<a href="http://www.open-std.org/JTC1/SC22/WG21/docs/papers/2005/n1836.pdf">',
     'cd $(pwd) && ls',
     'cookies: "~0.9.0"',
     'Secret: kubernetes.io/tls',

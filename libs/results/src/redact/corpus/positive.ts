@@ -29,6 +29,13 @@ export const POSITIVE: Readonly<Record<string, readonly string[]>> = {
     'cloud «dapi{hex:32}»',
     'cookie-less jwt «eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{url:20}.{url:43}» ends',
   ],
+  'behind escapes': [
+    '{"log":"line one\\n«ghp_{b62:36}»\\nline three"}',
+    '{"log":"\\tAKIA is \\u0022«AKIA{b32:16}»\\u0022"}',
+    '?q=key%20«AKIA{b32:16}»%20ok',
+    '"a\\ntoken=«{b62:24}9»\\nb"',
+    '"a\\napi_key: «{b62:24}9»\\nb"',
+  ],
   headers: [
     'Authorization: Bearer «{url:40}»',
     'authorization: Basic «{base64 admin:{any:8}}»',
