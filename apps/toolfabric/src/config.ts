@@ -14,6 +14,8 @@ export interface Config {
   readonly isTest: boolean;
   /** Passed on to the services of `up`, which refuse it outside tests. */
   readonly faults: string;
+  /** Settings of single services, which `up` hands to all of them as they are; each reads its own. */
+  readonly passedOn: Readonly<Record<string, string>>;
   /** For a provisioner that runs by itself; `up` has its own. */
   readonly provision: {
     readonly servers: string | undefined;
@@ -38,6 +40,17 @@ const Environment = z.object({
   TOOLFABRIC_SIZES: z.enum(['laptop', 'cluster']).default('cluster'),
 });
 
+/** Places, keys and addresses are `up`'s own; what a person may want to set beside them is passed on. */
+const PASSED_ON =
+  /^TOOLFABRIC_(TENANCY|SLOTS|PROGRAMS|TOOLCHAIN_DIRS|COMMAND_\w+|WORKSPACE_BYTES|CGROUP|OTLP_\w+|TRACE_(SAMPLING|RETENTION_DAYS|TENANT_DAYS|MEMORY_MB)|ARTIFACTS_(TENANT|MAX|LOG|SWEEP)_\w+)$/;
+
+const passedOn = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => PASSED_ON.test(entry[0]) && entry[1] !== undefined,
+    ),
+  );
+
 /** The only reader of the environment here. Throws when a variable has a value that it cannot have. */
 export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => {
   const parsed = Environment.parse(env);
@@ -49,6 +62,7 @@ export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => {
     pace: parsed.TOOLFABRIC_PACE,
     isTest: parsed.TOOLFABRIC_TEST === '1',
     faults: parsed.TOOLFABRIC_FAULTS,
+    passedOn: passedOn(env),
     provision: {
       servers: parsed.TOOLFABRIC_NATS_URL,
       nkeySeedFile: parsed.TOOLFABRIC_NKEY_SEED_FILE,

@@ -1,4 +1,4 @@
-import { describeThrown, nodeRefusal } from '@toolfabric/service-host';
+import { closeInherited, describeThrown, nodeRefusal } from '@toolfabric/service-host';
 import { runCommand } from './cli/run-command.ts';
 import { readConfig } from './config.ts';
 import { VERBS } from './verbs/index.ts';
@@ -8,6 +8,8 @@ if (refusal) {
   process.stderr.write(`toolfabric: ${refusal}\n`);
   process.exit(5);
 }
+
+closeInherited();
 
 /** Says where it came from and none of its text, which may hold what a caller sent. */
 const endOnUncaught = (thrown: unknown): never => {

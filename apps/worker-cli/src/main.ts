@@ -1,5 +1,4 @@
-import { runService } from '@toolfabric/service-host';
-import { closeInherited } from './close-inherited.ts';
+import { closeInherited, runService } from '@toolfabric/service-host';
 import { readConfig } from './config.ts';
 import { start } from './start.ts';
 

@@ -1,4 +1,5 @@
 export { describeThrown } from './describe-thrown.ts';
+export { closeInherited, inheritedDescriptors } from './inherited-descriptors.ts';
 export * from './listen-rule.ts';
 export { nodeRefusal } from './node-refusal.ts';
 export * from './run-service.ts';

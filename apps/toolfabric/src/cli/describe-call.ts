@@ -15,9 +15,15 @@ export const describeCall = (call: CallView): string => {
     lines.push(`evidence: ${kind} ${ref}${detail ? ` (${detail})` : ''}`);
   for (const { stream, kept, total, unit } of result.truncation ?? [])
     lines.push(`cut: ${stream}, ${kept} of ${total} ${unit}`);
-  for (const block of result.content ?? []) lines.push('', block.type === 'text' ? block.text : `[${block.type}]`);
+  for (const block of result.content ?? []) lines.push(...describeBlock(block));
   if (result.data !== undefined) lines.push('', JSON.stringify(result.data, null, 2));
   return lines.join('\n');
+};
+
+const describeBlock = (block: NonNullable<NonNullable<CallView['result']>['content']>[number]): string[] => {
+  if (block.type === 'text') return ['', block.text];
+  if (block.type === 'file') return [`artifact ${block.artifact}  ${block.name}  (${block.mediaType})`];
+  return ['', `[${block.type}]`];
 };
 
 export const describeError = ({

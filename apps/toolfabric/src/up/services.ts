@@ -1,10 +1,14 @@
-import { delimiter } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
 import { FabricError, type Logger, type PaceName } from '@toolfabric/kernel';
 import type { RunningService, Starter } from '@toolfabric/service-host';
+import { findProgram } from '../programs/find-program.ts';
 import { sampleFolder } from '../story/sample-repository.ts';
 import { seedFileOf } from './bus-keys.ts';
 import { SIGNING_KID } from './signing-keys.ts';
 import { makePrivateDir, type StateFiles } from './state-dir.ts';
+
+type Environment = Readonly<Record<string, string>>;
 
 export interface ServiceOptions {
   readonly files: StateFiles;
@@ -18,10 +22,10 @@ export interface ServiceOptions {
   readonly allowRootOwned: boolean;
   readonly port: number;
   readonly path: string;
+  /** Settings that a person gave beside what is made here. */
+  readonly passedOn: Environment;
   loggerFor(service: string): Logger;
 }
-
-type Environment = Readonly<Record<string, string>>;
 
 /** What a container of that service would find in its environment. */
 const environmentOf = (options: ServiceOptions, user: string, own: Environment): Environment => ({
@@ -32,6 +36,7 @@ const environmentOf = (options: ServiceOptions, user: string, own: Environment):
   TOOLFABRIC_PACE: options.pace,
   TOOLFABRIC_TEST: options.isTest ? '1' : '0',
   TOOLFABRIC_FAULTS: options.faults,
+  ...options.passedOn,
   ...own,
 });
 
@@ -94,6 +99,15 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
   return [startArtifacts, traceStarter(options), ...callStarters(options, () => ({ ...artifacts, ...redaction }))];
 };
 
+/** Where a machine keeps its programs; commands look there in any case. */
+const SYSTEM_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** Node of the system where there is one, else the one that this runs on: a machine that runs `up` can run node in a task. */
+const toolchainOf = ({ passedOn }: Pick<ServiceOptions, 'passedOn'>): Environment =>
+  passedOn['TOOLFABRIC_TOOLCHAIN_DIRS'] !== undefined || findProgram('node', SYSTEM_FOLDERS.join(delimiter))
+    ? {}
+    : { TOOLFABRIC_TOOLCHAIN_DIRS: dirname(dirname(realpathSync(process.execPath))) };
+
 const addressOf = ({ name, address }: RunningService): string => {
   if (address === undefined) throw new Error(`${name} says no address`);
   return address;
@@ -108,6 +122,7 @@ const callStarters = (options: ServiceOptions, shared: () => Environment): reado
     ]);
     const own = {
       ...shared(),
+      ...toolchainOf(options),
       ...foldersOf(options),
       TOOLFABRIC_ALLOW_ROOT_OWNED: options.allowRootOwned ? '1' : '0',
     };

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { inheritedDescriptors } from '@toolfabric/service-host';
 import { findGroups } from '../confine/cgroup/find-groups.ts';
 import { seccompFilter } from '../confine/seccomp/filter.ts';
 import type { Capability } from './probe-capabilities.ts';
@@ -33,24 +34,6 @@ export const probeQuota = (): Capability => ({
   reason:
     'no quota of the file system holds; the size of a workspace is watched while a command runs, and checked after it',
 });
-
-const CLOSE_ON_EXEC = 0o2000000;
-
-/** Descriptors beside the standard ones that a program started from here would get too. */
-export const inheritedDescriptors = (): number[] => {
-  if (!existsSync('/proc/self/fdinfo')) return [];
-  return readdirSync('/proc/self/fdinfo')
-    .map(Number)
-    .filter((descriptor) => {
-      if (descriptor <= 2) return false;
-      try {
-        const flags = /flags:\s+(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '';
-        return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-      } catch {
-        return false;
-      }
-    });
-};
 
 /** What the starter of this process left open would be open in every command too. */
 export const probeDescriptors = (): Capability => {
