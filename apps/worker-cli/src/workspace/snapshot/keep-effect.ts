@@ -1,4 +1,4 @@
-import { ERROR_TABLE, type Outcome, type WorkspaceHead } from '@toolfabric/contract';
+import { ERROR_TABLE, type Outcome, Outcome as OutcomeShape, type WorkspaceHead } from '@toolfabric/contract';
 import { FabricError, toFabricError } from '@toolfabric/kernel';
 import type { ArtifactSession } from '@toolfabric/ports';
 import { StoreUnavailable } from '@toolfabric/ports';
@@ -6,6 +6,7 @@ import type { ToolContext } from '@toolfabric/worker-runtime';
 import { fileError } from '../../edit/file-error.ts';
 import { throwIfStopped } from '../../process/stop-reason.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
+import { checkEntries } from './check-entries.ts';
 import type { Snapshot } from './manifest.ts';
 import type { Remembered } from './memory.ts';
 import { moveToSnapshot } from './move-head.ts';
@@ -63,13 +64,27 @@ const notKnown = (outcome: Outcome): Outcome => ({
   trust: 'trusted',
 });
 
+const MOST_RECEIPT_BYTES = 128 * 1024;
+
+/** The outcome as a probe may give it back: without secrets, and in a form that can be read again. */
+const receiptOf = (ctx: ToolContext, outcome: Outcome): Outcome | undefined => {
+  const text = JSON.stringify(ctx.redactor.json(outcome));
+  if (Buffer.byteLength(text) > MOST_RECEIPT_BYTES) return undefined;
+  const parsed = OutcomeShape.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : undefined;
+};
+
 const store = async (keeping: Keeping, scan: ScannedTree, outcome: Outcome): Promise<Snapshot> => {
-  const { ctx, session, workspace, head, before } = keeping;
+  const { ctx, session, workspace, head, before, limits } = keeping;
   const { callId, epoch, clock, signal } = ctx;
   const root = descriptorOf(workspace.root);
   const { found } = scan;
   const request = { session, workspace: workspace.record.id, root, before, head, callId, epoch, found, signal };
-  return patiently(clock, signal, () => storeSnapshot({ ...request, receipt: outcome }));
+  const receipt = receiptOf(ctx, outcome);
+  const snapshot = await patiently(clock, signal, () => storeSnapshot({ ...request, receipt }));
+  // What nobody could restore is never made the newest one.
+  checkEntries(snapshot.entries, snapshot.packs, limits);
+  return snapshot;
 };
 
 const scanAndStore = async (keeping: Keeping, outcome: Outcome): Promise<Remembered> => {

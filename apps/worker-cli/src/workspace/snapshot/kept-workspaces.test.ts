@@ -38,7 +38,7 @@ const listing = (root: string, below = ''): string[] =>
       const mode = (stats.mode & 0o777).toString(8);
       if (stats.isSymbolicLink()) return `${path} -> ${readlinkSync(place)}`;
       if (stats.isDirectory()) return [`${path}/ ${mode}`, ...listing(root, path)];
-      return `${path} ${mode} ${Math.floor(stats.mtimeMs)} ${ofText(readFileSync(place, 'latin1'))}`;
+      return `${path} ${mode} ${lstatSync(place, { bigint: true }).mtimeNs / 1_000_000n} ${ofText(readFileSync(place, 'latin1'))}`;
     })
     .sort();
 
@@ -74,7 +74,9 @@ describe('a workspace on two workers', () => {
     expect(log(pair.two.rootOf(ref))).toBe(log(root));
     if (process.getuid?.() !== 0) return;
     const owners = new Set(
-      readdirSync(pair.two.rootOf(ref)).map((name) => lstatSync(join(pair.two.rootOf(ref), name)).uid),
+      ['run.sh', 'empty', 'marker', 'absolute', 'src/a.ts', '.git/HEAD'].map(
+        (name) => lstatSync(join(pair.two.rootOf(ref), name)).uid,
+      ),
     );
     expect([...owners]).toEqual([statSync(pair.two.rootOf(ref)).uid]);
     expect([...owners][0]).toBeGreaterThanOrEqual(40_000);
@@ -227,6 +229,41 @@ describe('the fence of a workspace', () => {
     expect((await pair.one.write(ref, 'b', 'b\n')).status).toBe('ok');
     await waitUntil(async () => (await errorType(pair.two.read(ref, 'c'))) === 'none');
     expect(await pair.two.read(ref, 'b')).toBe('b\n');
+  });
+
+  it('an outcome that nobody could read again does no harm to the snapshot, and leaves no receipt', async () => {
+    const ref = await pair.one.prepare();
+    const ctx = pair.one.context(ref);
+    const outcome = await pair.one.driver.changing(ctx, async (workspace, _lock, inner) => {
+      await inner.beginEffect({});
+      writeFileSync(join(workspace.root.path, 'a'), 'a\n');
+      return { status: 'ok', summary: 'x'.repeat(100_000), sideEffect: 'confirmed', trust: 'trusted' };
+    });
+    expect(outcome.status).toBe('ok');
+    expect(await pair.two.read(ref, 'a')).toBe('a\n');
+    const probed = await pair.two.probe(ref, 'workspace.edit_file', ctx.callId, {
+      path: 'a',
+      old_text: '',
+      new_text: 'a',
+      expected_sha256: 'absent',
+    });
+    expect(probed.answer).toBe('not_visible');
+  });
+
+  it('a receipt holds no secret that the outcome would not hold', async () => {
+    const ref = await pair.one.prepare();
+    const redactor = {
+      ...pair.one.context(ref).redactor,
+      json: <T>(value: T) => JSON.parse(JSON.stringify(value).replaceAll('canary', '[redacted]')) as T,
+    };
+    const ctx = { ...pair.one.context(ref), redactor };
+    await pair.one.driver.changing(ctx, async (workspace, _lock, inner) => {
+      await inner.beginEffect({});
+      writeFileSync(join(workspace.root.path, 'a'), 'a\n');
+      return { status: 'ok', summary: 'saw canary', sideEffect: 'confirmed', trust: 'trusted' };
+    });
+    expect([...pair.artifacts.bytes.values()].some((bytes) => bytes.includes('canary'))).toBe(false);
+    expect([...pair.artifacts.bytes.values()].some((bytes) => bytes.includes('saw [redacted]'))).toBe(true);
   });
 
   it('a rerun raises the generation first, so that the epoch before it is kept no more', async () => {

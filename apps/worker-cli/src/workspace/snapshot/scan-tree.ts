@@ -114,8 +114,7 @@ class Scan {
     if (this.#bytes > this.#limits.bytes) throw full(`it has more than ${this.#limits.bytes} bytes`);
     const look = this.#known(path, stats) ?? (await this.#hash(path));
     if (look.ctimeNs < this.#racySince) this.cache.set(path, look);
-    // To the nearest: a time that was set in seconds may lie just below its millisecond.
-    const mtime = Number((look.mtimeNs + 500_000n) / 1_000_000n);
+    const mtime = Number(look.mtimeNs / 1_000_000n);
     const { sha256 } = look;
     this.found.set(path, { type: 'file', path, mode: modeOf(stats), mtime, size: Number(look.size), sha256 });
   }
