@@ -273,6 +273,27 @@ describe('whose traces', () => {
     expect((await store.getTrace({ actor, callId: callIdOf(n) })).spans).toHaveLength(1);
   });
 
+  it('who was given an artifact of a call and read it sees nothing of the call', async () => {
+    const owner = someone();
+    const n = next();
+    const readers = [{ ...owner, agent: 'reviewer' }, someone()];
+    await put(
+      plainEvent(n, 'call.accepted', { actor: owner }),
+      payloadEvent(n, { arguments: '{"secret":1}', result: '{}' }, owner),
+      settledEvent(n, { actor: owner }),
+      spansEvent([spanOf(n, 1)]),
+      ...readers.map((actor, at) => ({
+        ...plainEvent(n, 'artifact.read', { actor }),
+        ...{ id: `read-${n}-${at}`, service: 'artifacts' },
+      })),
+    );
+    for (const actor of readers) {
+      const nothing = { events: [], spans: [], payloads: [], cut: false };
+      expect(await store.getTrace({ actor, callId: callIdOf(n) })).toEqual(nothing);
+    }
+    expect((await store.getTrace({ actor: owner, callId: callIdOf(n) })).spans).toHaveLength(1);
+  });
+
   it('an event without an owner is shown to nobody', async () => {
     const n = next();
     const { actor: _, ...event } = plainEvent(n, 'call.accepted');

@@ -131,6 +131,12 @@ const spanView = (span: StoredSpan): SpanRecord => ({
   attributes: boundedAttributes(span.attributes),
 });
 
+/**
+ * Whether these events say whose call it is. The router alone tells what becomes of a call, and the gateway that it was
+ * refused, each with its caller; who read an artifact of the call is the actor of that event, and no owner of the call.
+ */
+const proveOwner = (events: readonly StoredEvent[]): boolean => events.some(({ type }) => type.startsWith('call.'));
+
 const NOTHING: TraceReply = { events: [], spans: [], payloads: [], cut: false };
 
 /**
@@ -141,7 +147,7 @@ export const getTrace = async (database: Database, { actor, callId }: Request): 
   const call = await findCall(database, actor, callId);
   const window = await findWindow(database, actor.tenant, callId);
   const events = window === undefined ? [] : await findEvents(database, actor, callId, window);
-  if (call === undefined && events.length === 0) return NOTHING;
+  if (call === undefined && !proveOwner(events)) return NOTHING;
   const spans = window === undefined ? [] : await findSpans(database, actor.tenant, callId, window);
   const payloads = await findPayloads(database, actor.tenant, events);
   return fitTrace({
