@@ -184,6 +184,7 @@ export const findAssignments: Detector = ({ bytes, text }, found) => {
     const word = match[0].toLowerCase();
     if ((word === 'bearer' || word === 'basic') && name.end === match.index + word.length)
       findBareCredentials(text, word, name.end, found);
+    if (word === 'key' && name.end - name.start === 3) continue;
     const sql = word === 'identified by' ? 'password' : undefined;
     const kind = sql ?? secretKindOf(text.slice(name.start, name.end));
     if (kind !== undefined) findValue(text, name, kind, found);

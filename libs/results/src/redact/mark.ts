@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** What a mark can call what stood there. A closed list: nothing can hide in the name of a forged mark. */
 export const SECRET_KINDS = [
@@ -34,12 +34,12 @@ const MAX_REMEMBERED_LENGTH = 512;
 
 /** Makes marks of one tenant: the same value gives the same eight characters, whatever it was found as. */
 export class Marker {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
   readonly #remembered = new Map<string, string>();
 
   constructor(secret: Uint8Array, tenant: string) {
     if (secret.length < 16) throw new TypeError('the secret of the marks has 16 bytes or more');
-    this.#key = createHmac('sha256', secret).update(`toolfabric/redaction/1\n${tenant}`).digest();
+    this.#key = createSecretKey(createHmac('sha256', secret).update(`toolfabric/redaction/1\n${tenant}`).digest());
   }
 
   /** `value` has one character a byte. */

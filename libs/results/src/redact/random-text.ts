@@ -58,10 +58,13 @@ const isJoined = (text: string): boolean =>
 
 /** Bits a character (Shannon) of the text's own distribution. */
 const entropyOf = (text: string): number => {
-  const counts = new Map<string, number>();
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const counts = new Uint8Array(128);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at) & 127;
+    counts[code] = (counts[code] as number) + 1;
+  }
   let bits = 0;
-  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  for (const count of counts) if (count > 0) bits -= (count / text.length) * Math.log2(count / text.length);
   return bits;
 };
 

@@ -4,6 +4,8 @@ import { beginsWithEscape, canBeginKey, findVendorKeys } from './vendor-keys.ts'
 
 const MIN_RUN = 20;
 const DOT = 46;
+const UNDERSCORE = 95;
+const HYPHEN = 45;
 /** Letters, digits and `_ - + / =`: what keys, tokens and base64 are made of. */
 const CLASS = new Uint8Array(256);
 /** Small letters, capitals and digits, each counted in ten bits of its own. */
@@ -87,6 +89,15 @@ const MIN_EACH = 2;
 const isDigest = (bytes: Uint8Array, at: number): boolean =>
   bytes[at] === 115 && bytes[at + 1] === 104 && bytes[at + 2] === 97 && (bytes[at + 6] === 45 || bytes[at + 4] === 45);
 
+/** A whole line of wrapped base64, as output that is encoded has them by the thousand. */
+const isWrapped = (bytes: Uint8Array, start: number, end: number): boolean => {
+  const length = end - start;
+  if (length !== 64 && length !== 70 && length !== 76) return false;
+  const isLine =
+    (start === 0 || bytes[start - 1] === 10) && (end === bytes.length || bytes[end] === 10 || bytes[end] === 13);
+  return isLine && !bytes.subarray(start, end).includes(UNDERSCORE) && !bytes.subarray(start, end).includes(HYPHEN);
+};
+
 /** Keys have digits or many capitals; names and paths that do not are most of what is seen. */
 const judgeRun = (window: Window, start: number, end: number, found: Span[]): void => {
   const { bytes } = window;
@@ -107,7 +118,7 @@ const judgeRun = (window: Window, start: number, end: number, found: Span[]): vo
   if (mayHoldKey && findVendorKeys(window, start, end, found)) return;
   // Longer than any token: encoded data.
   if (end - start < MIN_RANDOM || end - start > MAX_RUN) return;
-  if (isDigest(bytes, start)) return;
+  if (isDigest(bytes, start) || isWrapped(bytes, start, end)) return;
   if (small >= MIN_EACH && capital >= MIN_EACH && digits >= MIN_EACH) findRandom(window, start, end, found);
 };
 

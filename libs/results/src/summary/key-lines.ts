@@ -17,6 +17,20 @@ export interface PlacedMatch extends KeyMatch {
   readonly offset: number;
 }
 
+/** A finding as it is kept: its text is made when it is shown, which few are. */
+interface Finding {
+  readonly line: number;
+  readonly offset: number;
+  readonly raw: RawLine;
+}
+
+interface RawLine {
+  readonly bytes: Uint8Array;
+  /** Whether the bytes begin with the line, and end with it. */
+  readonly hasStart: boolean;
+  readonly hasEnd: boolean;
+}
+
 const WORD =
   /(?:errors?|fail(?:s|ed|ure|ures|ing)?|panic(?:ked)?|fatal|exception|traceback|assert(?:ion)?|cannot|denied|killed|aborted|segmentation fault|undefined reference|not ok|timed out|unhandled|out of memory)\b/iy;
 const FILTER_WORDS = [
@@ -67,8 +81,8 @@ class Ends {
   readonly #most: number;
   readonly #headBytes: number;
   readonly #gap: number;
-  readonly #first: PlacedMatch[][] = Array.from({ length: BANDS }, () => []);
-  #last: PlacedMatch[] = [];
+  readonly #first: Finding[][] = Array.from({ length: BANDS }, () => []);
+  #last: Finding[] = [];
   /** The line of what was added last. */
   lastLine = -1;
 
@@ -85,7 +99,7 @@ class Ends {
     return this.#most > 0 && (last === undefined || offset - last.offset >= this.#gap);
   }
 
-  add(match: PlacedMatch): void {
+  add(match: Finding): void {
     this.lastLine = match.line;
     const first = this.#bandOf(match.offset);
     if (first !== undefined && first.length < this.#most) first.push(match);
@@ -94,15 +108,16 @@ class Ends {
   }
 
   pick(from: number, to: number, count: number): PlacedMatch[] {
-    const inside = ({ offset }: PlacedMatch): boolean => offset >= from && offset < to;
+    const inside = ({ offset }: Finding): boolean => offset >= from && offset < to;
     const first = this.#first.flat().filter(inside);
     const last = this.#last.filter(inside);
     const lastCount = Math.min(last.length, Math.max(Math.floor(count / 3), count - first.length));
-    return [...first.slice(0, count - lastCount), ...(lastCount === 0 ? [] : last.slice(-lastCount))];
+    const picked = [...first.slice(0, count - lastCount), ...(lastCount === 0 ? [] : last.slice(-lastCount))];
+    return picked.map(({ line, offset, raw }) => ({ line, offset, text: shownLine(raw) }));
   }
 
   /** A quarter of the head's size, then twice as far each. */
-  #bandOf(offset: number): PlacedMatch[] | undefined {
+  #bandOf(offset: number): Finding[] | undefined {
     const band = Math.floor(Math.log2(offset / this.#headBytes)) + 2;
     return this.#first[Math.min(band, BANDS - 1)];
   }
@@ -180,7 +195,7 @@ export class KeyLines {
       // Of a line that is longer than a window, each window may show one place.
       const isPart = start < from || newline < 0;
       const offset = this.#base + (isPart ? place : start) - from;
-      this.#note(found, offset, isPart, () => shownLine(bytes, start, place, stop));
+      this.#note(found, offset, isPart, () => rawLine(bytes, start, place, stop));
       // One word a line is enough; a place does not hide a word after it.
       if (found === 'word') position = Math.max(position, stop);
     }
@@ -188,18 +203,23 @@ export class KeyLines {
     this.#base += to - from;
   }
 
-  #note(found: 'word' | 'place', offset: number, isPart: boolean, show: () => string): void {
+  #note(found: 'word' | 'place', offset: number, isPart: boolean, read: () => RawLine): void {
     const line = this.#newlines + 1;
     const ends = found === 'word' ? this.#words : this.#places;
-    if ((isPart || ends.lastLine !== line) && ends.wants(offset)) ends.add({ line, offset, text: show() });
+    if ((isPart || ends.lastLine !== line) && ends.wants(offset)) ends.add({ line, offset, raw: read() });
   }
 }
 
 /** The line, or what stands around the finding in a long one. */
-const shownLine = (bytes: Buffer, start: number, place: number, stop: number): string => {
+const rawLine = (bytes: Buffer, start: number, place: number, stop: number): RawLine => {
   const from = place - start > 200 ? place - 100 : start;
-  const { text } = cleanText(bytes.subarray(from, Math.min(stop, from + MAX_LINE)));
+  const to = Math.min(stop, from + MAX_LINE);
+  return { bytes: Uint8Array.prototype.slice.call(bytes, from, to), hasStart: from === start, hasEnd: to === stop };
+};
+
+const shownLine = ({ bytes, hasStart, hasEnd }: RawLine): string => {
+  const { text } = cleanText(bytes);
   const cut = headUnits(text, MAX_SHOWN);
-  const isWhole = from === start && cut === text.length && stop - from <= MAX_LINE;
-  return `${from === start ? '' : '… '}${text.slice(0, cut).trimEnd()}${isWhole || cut === text.length ? '' : ' …'}`;
+  const isWhole = hasEnd && cut === text.length;
+  return `${hasStart ? '' : '… '}${text.slice(0, cut).trimEnd()}${isWhole ? '' : ' …'}`;
 };
