@@ -19,6 +19,8 @@ const IS_NAME = new Uint8Array(256);
 for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$')
   IS_NAME[character.charCodeAt(0)] = 1;
 const MAX_NAME = 64;
+/** Characters of a value that are looked at to judge it. */
+const MAX_JUDGED = 1_024;
 /** `n`, `r` and `t`. */
 const ESCAPED: readonly number[] = [110, 114, 116];
 
@@ -57,8 +59,34 @@ const beginsLine = (text: string, start: number): boolean => {
   return before.length < 64 && /^[\s+>#-]*(?:export |set |"|')?$/.test(before);
 };
 
-/** Each value of a cookie header; its attributes stay. */
-const findCookies = (text: string, from: number, end: number, found: Span[]): void => {
+/**
+ * What is known of the text before: names may stand in the values of others by the thousand, and each part of a line is
+ * read once for all of them, so that the time stays in proportion to the length.
+ */
+interface Progress {
+  /** The end of the line, and of the text without blanks and quotes, that was looked up last. */
+  line: number;
+  run: number;
+  /** Cookies were read, and a value was found, up to here. */
+  cookies: number;
+  covered: number;
+}
+
+const lineEndOf = (text: string, from: number, progress: Progress): number => {
+  if (from > progress.line) progress.line = lineEnd(text, from);
+  return progress.line;
+};
+
+const runEndOf = (text: string, from: number, progress: Progress): number => {
+  if (from >= progress.run) progress.run = from + (at(UNQUOTED, text, from)?.[0].length ?? 0);
+  return progress.run;
+};
+
+/**
+ * Each value of a cookie header; its attributes stay. Answers how far it read. What was read up to `known` is read the
+ * same from the second value on.
+ */
+const findCookies = (text: string, from: number, end: number, known: number, found: Span[]): number => {
   let position = from;
   for (
     let pair = at(COOKIE_PAIR, text, position);
@@ -73,7 +101,9 @@ const findCookies = (text: string, from: number, end: number, found: Span[]): vo
     const attribute = /[ \t]*(?:HttpOnly|Secure|Partitioned);?/iy;
     for (let flag = at(attribute, text, position); flag !== null; flag = at(attribute, text, position))
       position += flag[0].length;
+    if (position <= known) return known;
   }
+  return position;
 };
 
 const findCredentials = (text: string, from: number, end: number, isQuoted: boolean, found: Span[]): void => {
@@ -130,7 +160,7 @@ const nameAround = (bytes: Uint8Array, word: number, length: number): Name => {
   return { start, end };
 };
 
-const findValue = (text: string, name: Name, kind: SecretKind, found: Span[]): void => {
+const findValue = (text: string, name: Name, kind: SecretKind, progress: Progress, found: Span[]): void => {
   const raw = text.slice(name.start, name.end);
   const match = at(OPERATOR, text, name.end);
   if (match === null) return;
@@ -145,31 +175,34 @@ const findValue = (text: string, name: Name, kind: SecretKind, found: Span[]): v
   // `arn:aws:secretsmanager:…:secret:name`
   if (sign === ':' && after === '' && closing === '' && text.charAt(name.start - 1) === ':') return;
   const start = name.end + whole.length;
-  const end = quote === '' ? lineEnd(text, start) : closingQuote(text, start, quote);
+  const end = quote === '' ? lineEndOf(text, start, progress) : closingQuote(text, start, quote);
   const to = end < 0 ? lineEnd(text, start) : end;
-  if (
-    (kind === 'cookie' && sign === ':' && text.slice(start, to).includes('=')) ||
-    (kind === 'cookie' && quote !== '' && text.slice(start, to).includes('='))
-  )
-    return findCookies(text, start, to, found);
+  if (kind === 'cookie' && (sign === ':' || quote !== '') && text.slice(start, to).includes('=')) {
+    progress.cookies = findCookies(text, start, to, progress.cookies, found);
+    return;
+  }
   if (kind === 'authorization') return findCredentials(text, start, to, quote !== '', found);
-  const value = quote === '' ? (at(UNQUOTED, text, start)?.[0] ?? '') : text.slice(start, to);
+  const stop = quote === '' ? runEndOf(text, start, progress) : to;
+  if (stop <= progress.covered) return;
   const assignment: Assignment = {
     kind,
     name: raw.replace(/^-+/, ''),
     operator: sign === '' ? ' ' : sign === '>' ? '>' : sign === ':' ? ':' : '=',
     isSpaced: before !== '' || after !== '',
     quote,
-    value,
-    next: text.charAt(start + value.length),
+    value: text.slice(start, Math.min(stop, start + MAX_JUDGED)),
+    next: text.charAt(stop),
     beginsLine: closing === '' && beginsLine(text, name.start),
   };
-  if (isSecretValue(assignment)) found.push({ start, end: start + value.length, kind });
+  if (!isSecretValue(assignment)) return;
+  found.push({ start, end: stop, kind });
+  progress.covered = stop;
 };
 
 /** Values behind names that say that they are secret: assignments, options, headers, cookies, fields of JSON and XML. */
 export const findAssignments: Detector = ({ bytes, text }, found) => {
   const length = bytes.length;
+  const progress: Progress = { line: -1, run: -1, cookies: 0, covered: 0 };
   let position = 0;
   while (position < length) {
     const place = FILTER.next(bytes, position, length);
@@ -187,6 +220,6 @@ export const findAssignments: Detector = ({ bytes, text }, found) => {
     if (word === 'key' && name.end - name.start === 3) continue;
     const sql = word === 'identified by' ? 'password' : undefined;
     const kind = sql ?? secretKindOf(text.slice(name.start, name.end));
-    if (kind !== undefined) findValue(text, name, kind, found);
+    if (kind !== undefined) findValue(text, name, kind, progress, found);
   }
 };
