@@ -9,17 +9,21 @@ import { until } from './testing/until.ts';
 
 const TASK = 't-00000000000000000000000000';
 const ID = 'a-0123456789abcdefghjkmnpqrs';
+const NEXT_ID = 'a-1123456789abcdefghjkmnpqrs';
 const permitOf = (request: object) => ({ type: 'p', kid: 'k', sig: 's', body: JSON.stringify(request) });
 let router: ScriptedRouter;
 let store: ScriptedStore;
 let open: OpenGateway<FabricClient>;
+/** The log of the present attempt of a call. */
+let logId: string;
 let client: FabricClient;
 
 beforeEach(async () => {
   router = new ScriptedRouter();
+  logId = ID;
   router.scripts['permitArtifact'] = (request: { action: string; callId?: string }) => {
     if (request.callId !== undefined && !router.calls.has(request.callId)) throw new FabricError('not_found', 'no');
-    return { permit: permitOf(request), ...(request.action === 'list' ? {} : { artifactId: ID }) };
+    return { permit: permitOf(request), ...(request.action === 'list' ? {} : { artifactId: logId }) };
   };
   store = new ScriptedStore();
   open = await openGateway(connectFabric, router.ports(), { front: store });
@@ -106,6 +110,15 @@ describe('artifacts through the front door', () => {
     expect(store.pulled - stopped).toBeLessThan(10);
   });
 
+  it('stops when a reader goes away that never read any of it', async () => {
+    store.add(ID, Buffer.alloc(64_000_000));
+    const { data } = await client.readArtifact(ID);
+    await until(() => store.reading === 1, 'the read to begin');
+    await data.return();
+    expect((await data.next()).done).toBe(true);
+    await until(() => store.reading === 0, 'the read to end');
+  });
+
   it('ends a stream whose token was taken back', async () => {
     store.add(ID, Buffer.alloc(64_000_000));
     const { data } = await client.readArtifact(ID);
@@ -164,6 +177,46 @@ describe('the log of a call', () => {
     const rest = collect(client.readCallLog(callId, { cursor: 4 }));
     await rest.end;
     expect(rest.text()).toBe('456789');
+  });
+
+  it.each([
+    [4, 'aé'],
+    [1, 'a'],
+    [2, 'a'],
+  ])('ends at the last whole character of %i bytes, also while it follows', async (maxBytes, expected) => {
+    const callId = await start();
+    store.add(ID, Buffer.from('aéé'), { state: 'live' });
+    const log = collect(client.readCallLog(callId, { maxBytes, follow: true }));
+    await log.end;
+    expect([log.text(), log.heard.at(-1)?.complete]).toEqual([expected, false]);
+  });
+
+  it('gets on even when less than a character is asked for', async () => {
+    const callId = await start();
+    store.add(ID, Buffer.from('é'));
+    const first = collect(client.readCallLog(callId, { maxBytes: 1, follow: true }));
+    await first.end;
+    const second = collect(client.readCallLog(callId, { maxBytes: 1, follow: true, cursor: 1 }));
+    await second.end;
+    expect(Buffer.concat([...first.heard, ...second.heard].map(({ data }) => data)).length).toBe(2);
+    expect(second.heard.at(-1)).toMatchObject({ cursor: 2, complete: true });
+  });
+
+  it('RE-5: goes on with the log of the next attempt, from its beginning, after the first was lost', async () => {
+    const callId = await start();
+    store.add(ID, Buffer.from('first attempt'), { state: 'live' });
+    const log = collect(client.readCallLog(callId, { follow: true }));
+    await until(() => log.text() === 'first attempt', 'the first log');
+    router.loseReceipt(callId);
+    const before = router.count('getCall');
+    await until(() => router.count('getCall') > before + 1, 'another look at the call');
+    logId = NEXT_ID;
+    store.add(NEXT_ID, Buffer.from('second'), { state: 'live' });
+    router.move(callId, 'queued');
+    await until(() => log.text() === 'first attemptsecond', 'the second log');
+    router.settle(callId);
+    await log.end;
+    expect(log.heard.at(-1)).toMatchObject({ cursor: 6, complete: true });
   });
 
   it('RS-4: there is none for the call of somebody else, and an empty one for a call that wrote nothing', async () => {

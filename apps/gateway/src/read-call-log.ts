@@ -1,15 +1,18 @@
-import { ANSWERED, type ArtifactRecord, type CallView } from '@toolfabric/contract';
+import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
+import { type ArtifactRecord, type CallView, isLastAnswer } from '@toolfabric/contract';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 import type { ReadCallLogRequest, ReadCallLogResponse } from '@toolfabric/proto';
 import { type ArtifactAccess, type Granted, storeFailure } from './artifact-access.ts';
 import { unauthenticated } from './authenticate.ts';
 import { endWithRequest } from './end-with-request.ts';
 import { invalidField } from './invalid-request.ts';
-import { type Out, send } from './read-artifact.ts';
+import { send } from './read-artifact.ts';
 import type { RequestContext } from './request-context.ts';
 
 const POLL_MS = 400;
 const PIECE_BYTES = 256 * 1024;
+
+type LogOut = Pick<ServerWritableStream<unknown, ReadCallLogResponse>, 'write' | 'once' | 'sendMetadata'>;
 
 export interface LogDeps {
   readonly access: ArtifactAccess;
@@ -46,15 +49,17 @@ const tell = (record: ArtifactRecord | undefined) => ({
 });
 
 class LogReader {
-  readonly #out: Out<ReadCallLogResponse>;
+  readonly #out: LogOut;
   readonly #signal: AbortSignal;
   readonly #isCurrent: () => boolean;
   readonly #limit: number;
-  cursor: number;
+  #artifactId: string | undefined;
+  #cursor: number;
   #sent = 0;
+  #isFull = false;
 
   constructor(
-    out: Out<ReadCallLogResponse>,
+    out: LogOut,
     signal: AbortSignal,
     isCurrent: () => boolean,
     { cursor, maxBytes }: Pick<ReadCallLogRequest, 'cursor' | 'maxBytes'>,
@@ -63,18 +68,40 @@ class LogReader {
     this.#signal = signal;
     this.#isCurrent = isCurrent;
     this.#limit = maxBytes ?? Number.POSITIVE_INFINITY;
-    this.cursor = cursor;
+    this.#cursor = cursor;
   }
 
+  /** Whether nothing more fits into what was asked for. */
   get isFull(): boolean {
-    return this.#sent >= this.#limit;
+    return this.#isFull || this.#sent >= this.#limit;
   }
 
-  /** Everything that stands there now, in pieces that cut no character in two unless the log itself ends so. */
+  /** Whether everything that the log holds was sent. */
+  isAtEnd(record: ArtifactRecord | undefined): boolean {
+    return this.#cursor >= (record?.size ?? 0);
+  }
+
+  /** The reader may have to wait for long until there is something to say: it hears that it is waited with. */
+  open(): void {
+    this.#out.sendMetadata(new Metadata());
+  }
+
+  /** The next attempt of a call has a log of its own, which is told from its beginning. */
+  turnTo({ artifactId }: Granted): void {
+    if (this.#artifactId !== undefined && this.#artifactId !== artifactId) this.#cursor = 0;
+    this.#artifactId = artifactId;
+  }
+
+  /**
+   * Everything that stands there now, in pieces that cut no character in two unless the log itself ends so, or less than
+   * one character was asked for.
+   */
   async sendUpTo(granted: Granted, record: ArtifactRecord, isLast: boolean): Promise<void> {
-    const end = Math.min(record.size, this.cursor + this.#limit - this.#sent);
-    if (end <= this.cursor) return;
-    const range = { from: this.cursor, to: end };
+    const most = this.#cursor + this.#limit - this.#sent;
+    const end = Math.min(record.size, most);
+    if (end <= this.#cursor) return;
+    this.#isFull = end < record.size;
+    const range = { from: this.#cursor, to: end };
     let rest: Uint8Array = new Uint8Array(0);
     for await (const bytes of granted.front.read(granted.permit, granted.artifactId, range, this.#signal)) {
       if (this.#signal.aborted) return;
@@ -84,7 +111,8 @@ class LogReader {
       await this.#send(rest.subarray(0, whole), record, false);
       rest = rest.subarray(whole);
     }
-    const whole = isLast ? rest.length : wholeCharacters(rest);
+    const isUncut = this.#isFull ? this.#sent === 0 && wholeCharacters(rest) === 0 : isLast;
+    const whole = isUncut ? rest.length : wholeCharacters(rest);
     if (whole > 0) await this.#send(rest.subarray(0, whole), record, false);
   }
 
@@ -94,9 +122,9 @@ class LogReader {
 
   async #send(bytes: Uint8Array, record: ArtifactRecord | undefined, complete: boolean): Promise<void> {
     if (!this.#isCurrent()) throw unauthenticated();
-    this.cursor += bytes.length;
+    this.#cursor += bytes.length;
     this.#sent += bytes.length;
-    const message = { data: Buffer.from(bytes), cursor: this.cursor, ...tell(record), complete };
+    const message = { data: Buffer.from(bytes), cursor: this.#cursor, ...tell(record), complete };
     await send(this.#out, message, this.#signal);
   }
 }
@@ -109,22 +137,24 @@ export const readCallLog = (
   { access, clock, getCall }: LogDeps,
   request: ReadCallLogRequest,
   context: RequestContext,
-  out: Out<ReadCallLogResponse>,
+  out: LogOut,
 ): Promise<void> =>
   endWithRequest(context, async (signal) => {
     if (request.maxBytes === 0) throw invalidField('max_bytes', 'at least 1');
     const reader = new LogReader(out, signal, () => context.identity.isCurrent(), request);
     try {
       while (!signal.aborted) {
-        const isAnswered = ANSWERED.has((await getCall(request.callId, context)).state);
+        // While somebody still finds out what became of it, it may begin again.
+        const isAnswered = isLastAnswer(await getCall(request.callId, context));
         // Asked anew each time: a call that goes into its next attempt has the log of that attempt.
         const granted = await access.forLog(request.callId, context);
         const record = await describe(granted, signal);
+        reader.open();
+        reader.turnTo(granted);
         const isLast = record === undefined ? isAnswered : isAnswered || record.state === 'complete';
         if (record !== undefined) await reader.sendUpTo(granted, record, isLast);
         if (isLast || reader.isFull || !request.follow) {
-          const atEnd = isLast && reader.cursor >= (record?.size ?? 0);
-          return await reader.end(record, atEnd);
+          return await reader.end(record, isLast && reader.isAtEnd(record));
         }
         await clock.sleep(POLL_MS, signal);
       }

@@ -5,11 +5,27 @@ import type { ArtifactRange } from './client-types.ts';
 import type { Requester } from './requester.ts';
 import { serverStream } from './server-stream.ts';
 
-async function* dataOf(pieces: AsyncGenerator<ReadArtifactResponse, void, void>) {
+type Pieces = AsyncGenerator<ReadArtifactResponse, void, void>;
+
+async function* bytesOf(pieces: Pieces): AsyncGenerator<Uint8Array, void, void> {
   for await (const { piece } of pieces) if (piece?.$case === 'data') yield piece.value;
 }
 
-/** The description is the first message; the rest is read when the caller reads it. */
+/** A generator that was never asked for anything ends without a word: the stream must end with it all the same. */
+const dataOf = (pieces: Pieces): AsyncGenerator<Uint8Array, void, void> => {
+  const data = bytesOf(pieces);
+  const end = data.return.bind(data);
+  data.return = async (value) => {
+    await pieces.return();
+    return end(value);
+  };
+  return data;
+};
+
+/**
+ * The description is the first message; the rest is read when the caller reads it. Whoever does not read it to its end
+ * ends it by `return`, as leaving a loop does, or by the signal.
+ */
 export const readArtifact = async (
   client: ArtifactServiceClient,
   requester: Requester,

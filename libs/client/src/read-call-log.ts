@@ -5,10 +5,13 @@ import type { Requester } from './requester.ts';
 import { BackOff, isWorthRetrying } from './retry-unavailable.ts';
 import { serverStream } from './server-stream.ts';
 
-/** A reader without a timeout gives up after so long without a gateway. */
+/** A reader without a timeout gives up after so long without a gateway; a log that is quiet for as long is no reason. */
 const RECONNECT_MS = 60_000;
 
-/** Goes on at its cursor after a broken connection: nothing is told twice, nothing is passed over. */
+/**
+ * Goes on at its cursor after a broken connection: nothing is told twice, nothing is passed over. The next attempt of a
+ * call has a log of its own: then the cursor begins anew.
+ */
 export async function* readCallLog(
   client: ArtifactServiceClient,
   requester: Requester,
@@ -19,11 +22,16 @@ export async function* readCallLog(
   const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs;
   const backOff = new BackOff(clock);
   let cursor = start;
-  let lastHeard = clock.monotonic();
+  let left = maxBytes;
+  let downSince: number | undefined;
+  const heard = () => {
+    downSince = undefined;
+    backOff.reset();
+  };
   for (;;) {
-    const left = maxBytes === undefined ? undefined : Math.max(0, maxBytes - (cursor - start));
     const request = { callId, cursor, follow, maxBytes: left };
-    const pieces = serverStream(client.readCallLog.bind(client), request, metadata, until - clock.monotonic(), signal);
+    const leftMs = until - clock.monotonic();
+    const pieces = serverStream(client.readCallLog.bind(client), request, metadata, leftMs, signal, heard);
     let broken: FabricError;
     try {
       for (;;) {
@@ -33,17 +41,19 @@ export async function* readCallLog(
           break;
         }
         if (next === undefined) return;
-        lastHeard = clock.monotonic();
-        backOff.reset();
+        heard();
         const { gapAt, ...piece } = next;
         cursor = piece.cursor;
+        if (left !== undefined) left -= piece.data.length;
         yield { ...piece, ...(gapAt === undefined ? {} : { gapAt }) };
       }
     } finally {
       await pieces.return();
     }
     if (!isWorthRetrying(broken)) throw broken;
-    const giveUpAt = Math.min(until, lastHeard + RECONNECT_MS);
+    if (left !== undefined && left <= 0) return;
+    downSince ??= clock.monotonic();
+    const giveUpAt = Math.min(until, downSince + RECONNECT_MS);
     if (!(await backOff.pause(giveUpAt, signal, broken.details.retryAfterMs))) throw broken;
   }
 }

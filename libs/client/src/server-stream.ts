@@ -10,7 +10,8 @@ export type StreamMethod<Request, Response> = (
 
 /**
  * The messages of one stream, no faster than they are read; ends it when its reader goes away. Rejects with a
- * `FabricError`, or with the reason of the signal.
+ * `FabricError`, or with the reason of the signal. `onOpen` is called when the other side has begun to answer, which it
+ * may do long before the first message.
  */
 export async function* serverStream<Request, Response>(
   method: StreamMethod<Request, Response>,
@@ -18,10 +19,12 @@ export async function* serverStream<Request, Response>(
   metadata: Metadata,
   leftMs: number,
   signal: AbortSignal | undefined,
+  onOpen: () => void = () => {},
 ): AsyncGenerator<Response, void, void> {
   signal?.throwIfAborted();
   const deadline = Number.isFinite(leftMs) ? { deadline: Date.now() + Math.max(1, leftMs) } : {};
   const stream = method(request, metadata, deadline);
+  stream.once('metadata', onOpen);
   const cancel = () => stream.cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   // An error of the reader must not pass for one of the stream: so the messages are asked for one by one.

@@ -6,7 +6,7 @@ import type { CallNews, RequestOptions } from './client-types.ts';
 import { fromServiceError } from './from-service-error.ts';
 import { BackOff, isWorthRetrying } from './retry-unavailable.ts';
 
-/** A watch without a timeout gives up after so long without a gateway. */
+/** A watch without a timeout gives up after so long without a gateway; a call without news for as long is no reason. */
 const RECONNECT_MS = 60_000;
 
 /**
@@ -22,12 +22,12 @@ export async function* watchCall(
 ): AsyncGenerator<CallNews, void, void> {
   const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs;
   const backOff = new BackOff(clock);
-  let lastHeard = clock.monotonic();
+  let downSince: number | undefined;
   let told: CallView | undefined;
   for (;;) {
     const failure: { error?: FabricError } = {};
     for await (const news of oneConnection(client, metadata, callId, until - clock.monotonic(), signal, failure)) {
-      lastHeard = clock.monotonic();
+      downSince = undefined;
       backOff.reset();
       if (news.type === 'call' && told !== undefined && isSameNews(news.call, told)) continue;
       yield news;
@@ -37,7 +37,8 @@ export async function* watchCall(
     }
     signal?.throwIfAborted();
     const error = failure.error ?? new FabricError('unavailable', 'the gateway ended the watch');
-    const giveUpAt = Math.min(until, lastHeard + RECONNECT_MS);
+    downSince ??= clock.monotonic();
+    const giveUpAt = Math.min(until, downSince + RECONNECT_MS);
     if (!isWorthRetrying(error)) throw error;
     if (!(await backOff.pause(giveUpAt, signal, error.details.retryAfterMs))) throw error;
   }

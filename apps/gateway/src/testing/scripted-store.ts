@@ -12,6 +12,8 @@ export class ScriptedStore implements ArtifactFront {
   pieceBytes = 1_000;
   /** Pieces that were asked for so far. */
   pulled = 0;
+  /** Reads that have begun and not ended. */
+  reading = 0;
 
   add(id: string, content: Buffer, more: Partial<ArtifactRecord> = {}): ArtifactRecord {
     const record: ArtifactRecord = {
@@ -36,9 +38,14 @@ export class ScriptedStore implements ArtifactFront {
     this.asked.push({ verb: 'read', permit: permit.body, id, ...(range && { range }) });
     this.#known(id);
     const content = (this.bytes.get(id) ?? Buffer.alloc(0)).subarray(range?.from ?? 0, range?.to);
-    for (let at = 0; at < content.length; at += this.pieceBytes) {
-      this.pulled += 1;
-      yield content.subarray(at, at + this.pieceBytes);
+    this.reading += 1;
+    try {
+      for (let at = 0; at < content.length; at += this.pieceBytes) {
+        this.pulled += 1;
+        yield content.subarray(at, at + this.pieceBytes);
+      }
+    } finally {
+      this.reading -= 1;
     }
   }
 
