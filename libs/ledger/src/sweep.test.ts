@@ -73,6 +73,11 @@ describe('what a sweep does about an open call', () => {
     ['claimless, its message gone', { open: SENT, workGone: true, call: readOnly }, 'dead_letter'],
     ['pinned, its slot held', { call: pinned, open: PINNED, workGone: false }, 'wait'],
     ['pinned, its slot held, message gone', { call: pinned, open: PINNED, workGone: true }, 'release'],
+    [
+      'pinned and claimless, its slot held by another, message gone',
+      { call: { ...pinned, claim: 'none' }, open: PINNED, workGone: true },
+      'unpin',
+    ],
     ['pinned, nobody in its slot', { call: pinned, open: PINNED, workGone: false, pinLost: true }, 'unpin'],
     ['pinned, taken back before', { call: pinned, open: PINNED, workGone: true, pinLost: true }, 'unpin'],
     ['pinned, not known where', { call: pinned, pinLost: true }, 'publish'],
@@ -176,8 +181,8 @@ const SAFE: Readonly<Record<SweepAction, (facts: SweepFacts) => boolean>> = {
   check_approval: ({ call }) => call?.state === 'awaiting_approval',
   check_operation: ({ call }) => call?.state === 'joined',
   publish: ({ call, claim }) => (call?.state === 'queued' || call?.state === 'unknown') && !isLive(claim),
-  unpin: ({ call, claim, open: { sent }, pinLost, now }) =>
-    pinLost &&
+  unpin: ({ call, claim, open: { sent }, pinLost, workGone, now }) =>
+    (pinLost || (workGone === true && call?.claim === 'none' && call.pin !== undefined)) &&
     call?.state === 'queued' &&
     now <= call.deadline &&
     sent?.pin === call.pin &&

@@ -59,7 +59,9 @@ const planUnclaimed = (facts: SweepFacts, call: CallRecord): SweepAction => {
   if (now > call.deadline) return 'expire';
   const epoch = claim?.epoch ?? call.epoch;
   if (epoch !== call.epoch || open.sent?.epoch !== epoch || open.sent.pin !== call.pin) return 'publish';
-  if (pinLost) return 'unpin';
+  // Without a claim nothing tells who took it from the slot, or whether a router took it back and died over it.
+  const mayBeTakenBack = workGone === true && call.pin !== undefined && call.claim === 'none';
+  if (pinLost || mayBeTakenBack) return 'unpin';
   if (workGone !== true) return 'wait';
   return call.claim === 'none' ? 'dead_letter' : raise(epoch);
 };
