@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,6 +13,14 @@ import { type ConfinedRequest, runConfined } from './run-confined.ts';
 import { seccompFilter } from './seccomp/filter.ts';
 
 const MIB = 1024 ** 2;
+
+/** Where the groups of this process are made, in version 1. */
+const placesOfGroups = (): string[] =>
+  ['memory', 'pids', 'cpuacct'].map((controller) => {
+    const path = new RegExp(`:${controller}:(.*)`).exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '';
+    const own = join('/sys/fs/cgroup', controller, path);
+    return existsSync(own) ? own : join('/sys/fs/cgroup', controller);
+  });
 const marker = (): string => `7${String(Math.random()).slice(2, 11)}`;
 
 describe('confined command', () => {
@@ -177,6 +186,22 @@ describe('confined command', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       expect(JSON.parse(said)).toEqual({ pid: 1, zombies: 0, limit: 'wall_time' });
+    });
+
+    it('a worker of another container takes no control group away; one that is gone is made again', async () => {
+      const places = placesOfGroups();
+      const own = () =>
+        places.map((at) => readdirSync(at).filter((name) => name.startsWith(`toolfabric-${process.pid}-`)));
+      if (fixture.driver.commands.confinement.groups?.version !== 1) return;
+      const before = own();
+      expect(before.every((names) => names.length > 0)).toBe(true);
+      const sweep = 'await (await import(process.argv[1])).findGroups()?.groups?.close()';
+      const file = fileURLToPath(new URL('./cgroup/find-groups.ts', import.meta.url));
+      const args = ['--pid', '--fork', '--mount-proc', process.execPath, '--input-type=module', '-e', sweep, file];
+      execFileSync('unshare', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+      expect(own()).toEqual(before);
+      for (const [index, at] of places.entries()) for (const name of before[index] ?? []) rmdirSync(join(at, name));
+      expect(await run('true')).toMatchObject({ code: 0, survivors: 0, countedBy: 'cgroup' });
     });
 
     it('a reader who has enough ends it', async () => {

@@ -53,7 +53,7 @@ const below = (at: Delegated, name: string): Delegated => ({
 });
 
 const make = (at: Delegated): Delegated => {
-  for (const directory of Object.values(at)) mkdirSync(directory);
+  for (const directory of Object.values(at)) mkdirSync(directory, { recursive: true });
   return at;
 };
 
@@ -63,6 +63,7 @@ export const groupsOfVersion1 = (delegated: Delegated): CallGroups => {
   return {
     version: 1,
     create(name, limits) {
+      // Together with the worker's own, should somebody have tidied that away while it was empty.
       const at = make(below(own, name));
       setLimits(at, limits);
       return groupAt(at);

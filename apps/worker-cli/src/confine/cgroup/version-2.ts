@@ -50,11 +50,16 @@ const groupAt = (at: string): CallGroup => ({
 export const groupsOfVersion2 = (delegated: string): CallGroups => {
   handDown(delegated);
   const own = join(delegated, ownerName());
-  mkdirSync(own);
-  handDown(own);
+  const makeOwn = () => {
+    mkdirSync(own);
+    handDown(own);
+  };
+  makeOwn();
   return {
     version: 2,
     create(name, limits) {
+      // Somebody may have tidied it away while it was empty.
+      if (!existsSync(own)) makeOwn();
       const at = join(own, name);
       mkdirSync(at);
       setLimits(at, limits);
