@@ -95,6 +95,26 @@ describe('CL-2: reports of test runners', () => {
     expect(readJunit('<html></html>')).toBeUndefined();
   });
 
+  it.each([
+    ['cases that never end', '<testcase>'],
+    ['openings that never end', '<testcase '],
+    ['failures that never end', '<testcase><failure '],
+    ['attributes that never end', '<testcase name="'],
+    ['suites', '<testsuite'],
+  ])(
+    'a JUnit file of %s is read in one pass',
+    (_, part) => {
+      for (let time = 0; time < 20; time += 1) expect(readJunit(`<testsuite>${part.repeat(20_000)}`)).toBeUndefined();
+    },
+    5_000,
+  );
+
+  it('reads a JUnit case behind one that is none, and a body with cases in its text', () => {
+    const xml =
+      '<testsuite><testcases/><testcase name="a"/><testcase name="b"><failure/><testcase</testcase></testsuite>';
+    expect(readJunit(xml)).toMatchObject({ passed: 1, failed: 1, failures: [{ name: 'b' }] });
+  });
+
   it('turns what a runner wrote into a path of the workspace, and nothing else', () => {
     expect(workspacePathOf('file:///workspace/a/b.ts', '/workspace', '')).toBe('a/b.ts');
     expect(workspacePathOf('b.ts', '/workspace', 'a')).toBe('a/b.ts');
