@@ -214,6 +214,33 @@ describe('a store that misbehaves', () => {
     expect(await failure(log.append(Buffer.from('x')))).toMatchObject({ type: 'forbidden' });
   });
 
+  it('that refuses a log for good in the middle of it: nothing more is kept or sent', async () => {
+    let requests = 0;
+    const url = await peer((_request, response) => {
+      requests += 1;
+      if (requests > 1) response.writeHead(403).end(error('forbidden'));
+      else response.end(JSON.stringify({ size: 0, dropped: 0 }));
+    });
+    const log = await session(url).openLog(named, signal);
+    const block = Buffer.alloc(300_000, 'x');
+    for (let n = 0; n < 5; n++) expect(await failure(log.append(block))).toMatchObject({ type: 'forbidden' });
+    log.skip(10);
+    expect(await failure(log.close())).toMatchObject({ type: 'forbidden' });
+    expect(requests).toBe(2);
+  });
+
+  it.each([
+    ['a good answer', 200],
+    ['a refusal', 403],
+  ])('that falls silent in the middle of %s: unavailable', async (_what, status) => {
+    const url = await peer((_request, response) => {
+      response.writeHead(status, { 'content-length': 100 }).write('{');
+    });
+    const front = createArtifactFront({ url, idleMs: 100 });
+    expect(await failure(front.describe(permit, ID, signal))).toBeInstanceOf(StoreUnavailable);
+    expect(await failure(session(url, 100).put(named, body({ asked: 0 }), signal))).toBeInstanceOf(StoreUnavailable);
+  });
+
   it('a permit that is none is refused before anything is sent', () => {
     const store = createArtifactStore({ url: 'http://127.0.0.1:1' });
     for (const body of ['{', '{}', JSON.stringify({ action: 'list' })]) {

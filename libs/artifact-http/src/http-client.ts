@@ -32,6 +32,9 @@ export interface Outgoing {
   readonly answerMs?: number;
 }
 
+/** An answer whose body is still to be read, and how long the store may be silent over it, in milliseconds. */
+export type Answer = IncomingMessage & { readonly idleMs: number };
+
 const IDLE_MS = 60_000;
 const MAX_SOCKETS = 128;
 
@@ -61,10 +64,11 @@ export class HttpClient {
   }
 
   /** Resolves with the answer, whatever its status; its body is still to be read. Throws `StoreUnavailable` without one. */
-  async send(outgoing: Outgoing): Promise<IncomingMessage> {
+  async send(outgoing: Outgoing): Promise<Answer> {
     outgoing.signal.throwIfAborted();
     const request = this.#open(outgoing);
-    const silence = new Silence(outgoing.answerMs ?? this.#idleMs, (error) => request.destroy(error));
+    const idleMs = outgoing.answerMs ?? this.#idleMs;
+    const silence = new Silence(idleMs, (error) => request.destroy(error));
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
       request.on('error', reject);
@@ -73,7 +77,7 @@ export class HttpClient {
       const sent = sendBody(request, outgoing.body, answered, silence);
       const [answer] = await Promise.all([sent.then(() => silence.during(answered)), answered]);
       if (!request.writableEnded) answer.once('close', () => request.destroy());
-      return answer;
+      return Object.assign(answer, { idleMs });
     } catch (thrown) {
       request.destroy();
       outgoing.signal.throwIfAborted();

@@ -5,6 +5,7 @@
  * W1 A store that does not answer costs the writer no byte in silence: a bounded buffer waits for it, and what does not
  *    fit there is counted as skipped.
  * W2 While the store is away a writer is not held up by it more than once in `AWAY_MS`.
+ * W3 What the store has refused for good is neither kept nor sent again: every later append hears the same.
  */
 import { type Envelope, Sha256 } from '@toolfabric/contract';
 import { FabricError, systemClock } from '@toolfabric/kernel';
@@ -42,6 +43,7 @@ export class HttpLiveLog implements LiveLog {
   #offset: number;
   #awayUntil = 0;
   #draining: Promise<void> | undefined;
+  #refused: FabricError | undefined;
 
   private constructor(target: LogTarget, offset: number) {
     this.#target = target;
@@ -64,6 +66,7 @@ export class HttpLiveLog implements LiveLog {
    */
   async append(bytes: Uint8Array): Promise<void> {
     this.#target.signal.throwIfAborted();
+    if (this.#refused) throw this.#refused; // W3
     if (this.#queue.bytes + bytes.byteLength > MOST_WAITING_BYTES && this.#isAway()) {
       this.#queue.skip(bytes.byteLength); // W1
       return;
@@ -77,12 +80,13 @@ export class HttpLiveLog implements LiveLog {
   }
 
   skip(bytes: number): void {
-    if (bytes > 0) this.#queue.skip(bytes);
+    if (bytes > 0 && !this.#refused) this.#queue.skip(bytes);
   }
 
   /** May be called again after `StoreUnavailable`. */
   async close(): Promise<StoredArtifact> {
     while (!this.#queue.isEmpty) await this.#drain();
+    if (this.#refused) throw this.#refused;
     return post(this.#target, `/close?offset=${this.#offset}`, NOTHING, Closed);
   }
 
@@ -105,13 +109,21 @@ export class HttpLiveLog implements LiveLog {
         await post(this.#target, `?offset=${this.#offset}&skip=${batch.skip}`, batch.bytes, State);
       } catch (thrown) {
         const isAway = thrown instanceof StoreUnavailable || isOverloaded(thrown);
-        if (!isAway) throw thrown;
+        if (!isAway) throw this.#giveUp(thrown);
         this.#awayUntil = systemClock.monotonic() + AWAY_MS;
         throw new StoreUnavailable('the artifact store does not take the log', { cause: thrown });
       }
       this.#offset += batch.bytes.byteLength + batch.skip;
       this.#queue.confirm(batch);
     }
+  }
+
+  #giveUp(thrown: unknown): unknown {
+    if (thrown instanceof FabricError) {
+      this.#refused = thrown;
+      this.#queue.clear();
+    }
+    return thrown;
   }
 }
 

@@ -23,6 +23,11 @@ export class LogQueue {
     return this.#segments.length === 0;
   }
 
+  clear(): void {
+    this.#segments = [];
+    this.#bytes = 0;
+  }
+
   push(bytes: Uint8Array): void {
     const last = this.#segments.at(-1);
     if (last && last.skip === 0) last.chunks.push(bytes);

@@ -3,6 +3,8 @@ import { ToolError } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { StoreUnavailable } from '@toolfabric/ports';
 import { z } from 'zod';
+import type { Answer } from './http-client.ts';
+import { Silence } from './silence.ts';
 
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 const Failure = z.object({ error: ToolError });
@@ -11,7 +13,7 @@ const Failure = z.object({ error: ToolError });
 const NOT_KNOWN = new Set(['unavailable', 'internal']);
 
 /** The body of a good answer. Throws `FabricError` for what the store refused, `StoreUnavailable` for everything else. */
-export const readAnswer = async <T>(answer: IncomingMessage, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
+export const readAnswer = async <T>(answer: Answer, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
   await checkAnswer(answer, signal);
   const parsed = schema.safeParse(await readJson(answer, signal));
   if (!parsed.success) throw new StoreUnavailable('the artifact store answered in an unknown form');
@@ -19,7 +21,7 @@ export const readAnswer = async <T>(answer: IncomingMessage, schema: z.ZodType<T
 };
 
 /** Resolves for a good answer, whose body is still to be read. */
-export const checkAnswer = async (answer: IncomingMessage, signal: AbortSignal): Promise<void> => {
+export const checkAnswer = async (answer: Answer, signal: AbortSignal): Promise<void> => {
   const { statusCode = 0 } = answer;
   if (statusCode >= 200 && statusCode < 300) return;
   const failure = Failure.safeParse(await readJson(answer, signal));
@@ -29,14 +31,18 @@ export const checkAnswer = async (answer: IncomingMessage, signal: AbortSignal):
   throw FabricError.fromToolError(error);
 };
 
-const readJson = async (answer: IncomingMessage, signal: AbortSignal): Promise<unknown> => {
+const readJson = async (answer: Answer, signal: AbortSignal): Promise<unknown> => {
   const parts: Buffer[] = [];
   let size = 0;
+  const silence = new Silence(answer.idleMs, (error) => answer.destroy(error));
+  const chunks = (answer as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   try {
-    for await (const part of answer as AsyncIterable<Buffer>) {
-      size += part.byteLength;
+    for (;;) {
+      const next = await silence.during(chunks.next());
+      if (next.done) break;
+      size += next.value.byteLength;
       if (size > MAX_JSON_BYTES) throw new Error('too much');
-      parts.push(part);
+      parts.push(next.value);
     }
     return size === 0 ? undefined : JSON.parse(Buffer.concat(parts).toString('utf8'));
   } catch (thrown) {

@@ -115,7 +115,8 @@ export class LiveLogs {
     { id, offset, bytes, skipped }: Append,
   ): Promise<StoredRecord> {
     const { record } = stored;
-    this.#touched.set(`${index.tenant}/${id}`, this.#ctx.clock.monotonic());
+    // Forgotten when the log is closed: what comes for a closed one must not bring it back.
+    if (record.state === 'live') this.#touched.set(`${index.tenant}/${id}`, this.#ctx.clock.monotonic());
     const reached = record.size + record.dropped;
     const known = reached - (offset ?? reached);
     if (known < 0) throw new FabricError('conflict', `the stream is at ${reached}, not at ${offset}`);
