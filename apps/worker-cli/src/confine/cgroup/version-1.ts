@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
 import { killAll, membersOf, readKey, readNumber, removeGroup, removeTree, write } from './group-files.ts';
@@ -59,6 +59,8 @@ const make = (at: Delegated): Delegated => {
 
 /** Groups of cgroup version 1: one directory a controller. Throws where none can be made. */
 export const groupsOfVersion1 = (delegated: Delegated): CallGroups => {
+  // A directory that nobody has delegated is not made here.
+  for (const directory of Object.values(delegated)) statSync(directory);
   const own = make(below(delegated, ownerName()));
   return {
     version: 1,
