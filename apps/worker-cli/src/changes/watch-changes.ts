@@ -4,6 +4,7 @@ import type { OpenRoot } from '../workspace/open-root.ts';
 import { type Changes, compareScans } from './compare.ts';
 import type { Contents } from './contents.ts';
 import { locateBelow } from './locate.ts';
+import { measureTree } from './measure-tree.ts';
 import { type Mark, scanTree, type TreeScan } from './scan-tree.ts';
 
 /** Things of a workspace that are looked at. */
@@ -13,6 +14,8 @@ const MOST_FILES_NAMED = 100;
 export interface Before {
   readonly scan: TreeScan;
   readonly contents: Contents;
+  /** Bytes that the workspace takes on its disk. */
+  readonly bytes: number;
 }
 
 const readable =
@@ -28,7 +31,7 @@ export const lookBefore = async (root: OpenRoot, contents: Contents): Promise<Be
   };
   const scan = await scanTree(root.handle.fd, { entries: MOST_ENTRIES, visit });
   contents.keepOnly(scan.marks);
-  return { scan, contents };
+  return { scan, contents, bytes: await bytesOf(root, scan) };
 };
 
 export interface After {
@@ -36,6 +39,10 @@ export interface After {
   readonly changes: Changes;
   readonly bytes: number;
 }
+
+/** What a scan leaves out takes room all the same. */
+const bytesOf = async (root: OpenRoot, scan: TreeScan): Promise<number> =>
+  scan.complete ? scan.bytes : await measureTree(root.handle.fd);
 
 export const lookAfter = async (root: OpenRoot, { scan, contents }: Before, diffBytes: number): Promise<After> => {
   const after = await scanTree(root.handle.fd, { entries: MOST_ENTRIES });
@@ -48,12 +55,12 @@ export const lookAfter = async (root: OpenRoot, { scan, contents }: Before, diff
     files: MOST_FILES_NAMED,
     diffBytes,
   });
-  return { scan: after, changes, bytes: after.bytes };
+  return { scan: after, changes, bytes: await bytesOf(root, after) };
 };
 
 /** Bytes that a workspace takes on its disk. */
 export const sizeOf = async (root: OpenRoot): Promise<number> =>
-  (await scanTree(root.handle.fd, { entries: MOST_ENTRIES })).bytes;
+  bytesOf(root, await scanTree(root.handle.fd, { entries: MOST_ENTRIES }));
 
 /** Equal for equal trees: what tells whether anything at all happened. */
 export const digestOf = ({ marks, git }: TreeScan): string => {

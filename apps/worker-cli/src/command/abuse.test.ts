@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -146,6 +147,20 @@ process.exit(end.status ?? 99);`,
     for (let at = 99; at < left.length; at += 99) await call(['rm', ...left.slice(at, at + 99)]);
     const temporary = await shell('head -c 100000000 /dev/zero > /tmp/big; ls -l /tmp/big | cut -d" " -f5');
     expect(Number(temporary.data.stdout.text)).toBeLessThanOrEqual(16 * MIB);
+  });
+
+  it.each([
+    ['under names that are no text', String.raw`d=$(printf 'hidden\377'); mkdir "$d"; cd "$d"`],
+    ['deep down', 'mkdir hidden; cd hidden; for i in $(seq 1 80); do mkdir d; cd d; done'],
+    ['deeper than can be counted', 'mkdir hidden; cd hidden; for i in $(seq 1 210); do mkdir d; cd d; done'],
+  ])('fills its disk %s', async (_, go) => {
+    const { data } = await shell(`${go}; for i in $(seq 1 4000); do head -c 1000000 /dev/zero > f$i; done`, {
+      timeout_ms: 20_000,
+    });
+    expect(data).toMatchObject({ limit: 'disk', survivors: 0 });
+    expect((await shell('true')).outcome).toMatchObject({ error: { type: 'workspace_full' } });
+    execFileSync('bash', ['-c', 'rm -rf hidden*'], { cwd: workspace.root });
+    expect((await shell('true')).outcome).toMatchObject({ status: 'ok' });
   });
 
   it(`prints ${FLOOD_BYTES / 1e6} MB: bounded memory, the right artifact, an honest result`, async () => {

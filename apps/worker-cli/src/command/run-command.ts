@@ -47,7 +47,10 @@ const HOLD_BYTES = 4_096;
 const LOG_OPEN_MS = 5_000;
 
 const full = (bytes: number, most: number): FabricError =>
-  new FabricError('workspace_full', `the workspace takes ${bytes} bytes, and may take ${most}`);
+  new FabricError(
+    'workspace_full',
+    `the workspace takes ${Number.isFinite(bytes) ? bytes : 'uncounted'} bytes, and may take ${most}`,
+  );
 
 interface Streams {
   readonly stdout: Capture;
@@ -79,8 +82,7 @@ const openStreams = async (settings: CommandSettings, ctx: ToolContext, request:
 /** Bytes of the free space of a state directory's disk that no command may use are not watched here: only its own. */
 const checkSize = (before: Before, settings: CommandSettings, request: CommandRequest): void => {
   const mayOnlyShrink = request.resolved.command[0].endsWith('/rm');
-  if (before.scan.bytes > settings.workspaceBytes && !mayOnlyShrink)
-    throw full(before.scan.bytes, settings.workspaceBytes);
+  if (before.bytes > settings.workspaceBytes && !mayOnlyShrink) throw full(before.bytes, settings.workspaceBytes);
 };
 
 const intentOf = (settings: CommandSettings, run: string, before: Before): Json => ({
@@ -194,7 +196,7 @@ const afterEnd = async (
   ]);
   const log = streams.log === undefined ? undefined : { id: streams.log.id, lost: streams.log.lost };
   await streams.log?.close();
-  const workspaceFull = after.bytes > settings.workspaceBytes && after.bytes > (run.before?.scan.bytes ?? 0);
+  const workspaceFull = after.bytes > settings.workspaceBytes && after.bytes > (run.before?.bytes ?? 0);
   const outputCapReached = streams.meter.reached;
   const limits = new Map(ended.limits);
   if (outputCapReached) limits.set('output', 1);
