@@ -189,6 +189,24 @@ describe('live logs', () => {
     expect(deleted.status).toBe(204);
   });
 
+  it('a writer that says nothing for hours may go on as long as its permit lasts', async () => {
+    const clock = new ManualClock();
+    under = await startUnderTest({ clock, sweepEveryMs: 20 });
+    const hour = 3_600_000;
+    const long = callPermit({ expires: clock.now() + 24 * hour });
+    await under.append(long, 'log', 0, 'begun ');
+    clock.advance(23 * hour);
+    // A round that began before this moment has ended, and one more.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await under.append(long, 'log', 6, 'ended')).json()).toEqual({ size: 11, dropped: 0 });
+    clock.advance(2 * hour);
+    const fresh = () => sign({ action: 'read', actor: permit.actor, artifactId: id, expires: clock.now() + 60_000 });
+    const state = async () =>
+      (await under.ask(`/v1/artifacts/${id}/record`, { permit: fresh() })).json<{ state: string; lost?: boolean }>();
+    await waitFor(async () => (await state()).state === 'complete');
+    expect(await state()).toMatchObject({ lost: true, size: 11 });
+  });
+
   it('is not deleted while it grows', async () => {
     under = await startUnderTest();
     await under.append(permit, 'log', 0, 'x');

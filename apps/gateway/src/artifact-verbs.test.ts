@@ -219,6 +219,38 @@ describe('the log of a call', () => {
     expect(log.heard.at(-1)).toMatchObject({ cursor: 6, complete: true });
   });
 
+  it('RE-5: what was written last is told, also when the call ends at that very moment', async () => {
+    const callId = await start();
+    store.add(ID, Buffer.from('begin '), { state: 'live' });
+    let looks = 0;
+    router.scripts['getCall'] = (request: { callId: string }) => {
+      looks += 1;
+      if (looks === 2) {
+        store.add(ID, Buffer.from('begin end'), { state: 'complete' });
+        router.settle(callId, 'ok', true);
+      }
+      return router.calls.get(request.callId)?.view;
+    };
+    const log = collect(client.readCallLog(callId, { follow: true }));
+    await log.end;
+    expect([log.text(), log.heard.at(-1)?.complete]).toEqual(['begin end', true]);
+  });
+
+  it('tells nothing more to a token that was taken back', async () => {
+    const callId = await start();
+    store.add(ID, Buffer.from('before'), { state: 'live' });
+    const log = collect(client.readCallLog(callId, { follow: true }));
+    await until(() => log.text() === 'before', 'the first bytes');
+    open.entries.splice(0, 1);
+    open.writeTokens();
+    const isRefused = () => client.getArtifact(ID).catch(({ type }) => type === 'unauthenticated');
+    for (let tries = 0; tries < 200 && (await isRefused()) !== true; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    store.add(ID, Buffer.from('before and after'), { state: 'live' });
+    await expect(log.end).rejects.toMatchObject({ type: 'unauthenticated' });
+    expect(log.text()).toBe('before');
+  });
+
   it('RS-4: there is none for the call of somebody else, and an empty one for a call that wrote nothing', async () => {
     const callId = await start();
     const other = collect(open.connect(open.bob).readCallLog(callId));

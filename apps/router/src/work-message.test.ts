@@ -117,7 +117,8 @@ describe('the leave to store artifacts', () => {
       retentionDays: 7,
       workspace: 'w-1',
     });
-    expect(permit?.expires).toBeGreaterThan(body.deadline);
+    // However long the call may take; then what was stopped still has time to store what it has.
+    expect(permit?.expires).toBe(body.deadline + 120_000);
     expect(body.redact).toEqual(['email']);
   });
 
