@@ -40,6 +40,11 @@ export interface Comparing {
 /** Bytes of diff that are made at most, shown or not. */
 const MOST_DIFF = 512 * 1024;
 
+/** Milliseconds for the smallest diffs of all files together: the worker does nothing else meanwhile. */
+const MOST_DIFF_MS = 500;
+/** Of which one file may take so many. */
+const SMALLEST_MS = 200;
+
 const MOST_PATHS = 5_000;
 
 const textOf = (content: Content | undefined): string | undefined => {
@@ -74,6 +79,7 @@ class Differ {
   text = '';
   total = 0;
   readonly #most: number;
+  #leftMs = MOST_DIFF_MS;
 
   constructor(most: number) {
     this.#most = most;
@@ -81,7 +87,9 @@ class Differ {
 
   add(path: string, before: string | undefined, after: string | undefined): void {
     if (this.total > MOST_DIFF || (before === undefined && after === undefined)) return;
-    const diff = unifiedDiff({ path, before, after });
+    const begun = performance.now();
+    const diff = unifiedDiff({ path, before, after, timeoutMs: Math.min(SMALLEST_MS, Math.max(0, this.#leftMs)) });
+    this.#leftMs -= performance.now() - begun;
     this.total += Buffer.byteLength(diff);
     if (Buffer.byteLength(this.text) < this.#most) this.text += diff;
   }

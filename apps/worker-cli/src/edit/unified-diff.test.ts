@@ -35,6 +35,11 @@ const CASES: readonly [string, string, string | undefined, string][] = [
 ];
 
 describe('unified diff', () => {
+  it.each(CASES)('RS-2: git applies it without time for the smallest one: %s', (_, path, before, after) => {
+    const diff = unifiedDiff({ path, before, after, timeoutMs: 0 });
+    expect(applied(path, before, diff)).toBe(after);
+  });
+
   it.each(CASES)('RS-2: git applies it: %s', (_, path, before, after) => {
     const diff = unifiedDiff({ path, before, after });
     expect(applied(path, before, diff)).toBe(after);

@@ -6,6 +6,8 @@ export interface DiffInput {
   readonly before: string | undefined;
   /** Undefined for a file that is gone. */
   readonly after: string | undefined;
+  /** Milliseconds for the smallest diff. */
+  readonly timeoutMs?: number;
 }
 
 const CONTEXT = 3;
@@ -35,12 +37,16 @@ const coarseHunk = (before: string, after: string): string => {
 };
 
 /** The unified diff of one file as `git apply` takes it. Bounded in time whatever the two texts hold. */
-export const unifiedDiff = ({ path, before, after }: DiffInput): string => {
+export const unifiedDiff = ({ path, before, after, timeoutMs = TIMEOUT_MS }: DiffInput): string => {
   const oldName = before === undefined ? '/dev/null' : `a/${path}`;
   const newName = after === undefined ? '/dev/null' : `b/${path}`;
-  const options = { context: CONTEXT, timeout: TIMEOUT_MS, headerOptions: FILE_HEADERS_ONLY };
-  const patch = createTwoFilesPatch(oldName, newName, before ?? '', after ?? '', undefined, undefined, options);
+  const options = { context: CONTEXT, timeout: timeoutMs, headerOptions: FILE_HEADERS_ONLY };
+  const patch =
+    timeoutMs > 0
+      ? createTwoFilesPatch(oldName, newName, before ?? '', after ?? '', undefined, undefined, options)
+      : undefined;
   if (patch !== undefined) return patch;
-  const header = createTwoFilesPatch(oldName, newName, '', '', undefined, undefined, options) ?? '';
+  const { timeout: _, ...plain } = options;
+  const header = createTwoFilesPatch(oldName, newName, '', '', undefined, undefined, plain);
   return header + coarseHunk(before ?? '', after ?? '');
 };
