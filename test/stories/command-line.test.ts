@@ -62,6 +62,10 @@ describe('toolfabric tools', () => {
       .loose()
       .parse(await json(['tools', 'list']));
     expect(tools.map(({ name }) => name).sort()).toEqual([
+      'git.diff',
+      'git.status',
+      'process.run',
+      'test.run',
       'workspace.edit_file',
       'workspace.list_files',
       'workspace.read_file',
