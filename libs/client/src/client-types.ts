@@ -88,7 +88,7 @@ export type CallNews =
 /** A piece of the log of a call, as bytes: a character may be cut at its border only where the log itself ends so. */
 export interface LogPiece {
   readonly data: Uint8Array;
-  /** Where the next read goes on. */
+  /** Where the next read goes on. It begins anew when the call goes into its next attempt, which has a log of its own. */
   readonly cursor: number;
   /** Bytes that were not kept, so far, and where in the log they are missing. */
   readonly dropped: number;
