@@ -31,6 +31,21 @@ describe('the log of a background call', () => {
     expect(log?.lost).toBe(0);
   });
 
+  it('counts only what the log does not take: a piece that is slow is still its own', async () => {
+    const skipped: number[] = [];
+    const refusing = {
+      openLog: async (): Promise<LiveLog> => ({
+        id: 'a',
+        append: () => Promise.reject(new Error('refused')),
+        skip: (bytes) => void skipped.push(bytes),
+        close: async () => ({ id: '', size: 0, sha256: '' }),
+      }),
+    } as unknown as ArtifactSession;
+    const log = await LogSink.open(refusing, 1_000);
+    await log?.write(Buffer.from('four'));
+    expect([log?.lost, skipped]).toEqual([4, [4]]);
+  });
+
   it('is left out when the store does not answer in time', async () => {
     expect(await LogSink.open(sessionOf(500).session, 20)).toBeUndefined();
     expect(await LogSink.open(undefined, 20)).toBeUndefined();

@@ -1,15 +1,17 @@
 import { LOG_NAME } from '@toolfabric/kernel';
 import type { ArtifactSession, LiveLog, StoredArtifact } from '@toolfabric/ports';
 
-/** Milliseconds that one piece of the log may take; then the log goes on without it, and says so. */
+/** Milliseconds that the program waits for one piece of the log; the piece itself is the log's, which sends or counts it. */
 const APPEND_MS = 10_000;
 /** Bytes that wait for the store; what comes on top is counted as a gap. */
 const MOST_WAITING = 4 * 1024 * 1024;
 
+class TooLate extends Error {}
+
 const within = async <T>(work: Promise<T>, ms: number): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the artifact store takes nothing')), ms);
+    timer = setTimeout(() => reject(new TooLate('the artifact store takes nothing')), ms);
   });
   try {
     return await Promise.race([work, late]);
@@ -76,8 +78,8 @@ export class LogSink {
   async #append(bytes: Uint8Array): Promise<void> {
     try {
       await within(this.#log.append(bytes), APPEND_MS);
-    } catch {
-      this.#skip(bytes.length);
+    } catch (thrown) {
+      if (!(thrown instanceof TooLate)) this.#skip(bytes.length);
     } finally {
       this.#waiting -= bytes.length;
     }
