@@ -74,7 +74,8 @@ export const environmentOf = (
 
 /**
  * The command line of one confined command: every namespace its own, a fixed user inside, a read-only system with an
- * `/etc` of its own, a private `/tmp` of a fixed size, no capability, a filter for system calls.
+ * `/etc` of its own, a private `/tmp` and `/dev/shm` of a fixed size and nothing else to write to, no capability, a
+ * filter for system calls.
  */
 export const confinedCommand = (
   confinement: Confinement,
@@ -107,6 +108,10 @@ export const confinedCommand = (
   '--size',
   String(limits.tmpBytes),
   '--tmpfs',
+  '/dev/shm',
+  '--size',
+  String(limits.tmpBytes),
+  '--tmpfs',
   '/tmp',
   '--perms',
   '0700',
@@ -114,6 +119,11 @@ export const confinedCommand = (
   INSIDE.home,
   ...spec.binds.flatMap(({ source, target, writable }) => [writable ? '--bind' : '--ro-bind', source, target]),
   ...(spec.arrange ?? []),
+  // What bubblewrap makes itself lies in memory without a bound.
+  '--remount-ro',
+  '/dev',
+  '--remount-ro',
+  '/',
   '--chdir',
   spec.cwd,
   '--',

@@ -138,6 +138,18 @@ describe('confined command', () => {
     });
   });
 
+  it('CL-4: nothing but the workspace, /tmp and /dev/shm can be written, and those have a size', async () => {
+    const { output } = await run(
+      'for d in / /dev /etc /usr /proc /dev/shm /tmp /tmp/home /workspace; do (: > "$d/probe") 2>/dev/null && echo "$d"; done; df --output=size -BM /dev/shm /tmp | tail -2 | sort -u',
+    );
+    const megabytes = fixture.driver.commands.confinement.limits.tmpBytes / MIB;
+    expect(output.split('\n').map((line) => line.trim())).toEqual([
+      ...['/dev/shm', '/tmp', '/tmp/home', '/workspace'],
+      `${megabytes}M`,
+      '',
+    ]);
+  });
+
   it('never as root', async () => {
     await expect(run('true', { user: { uid: 0, gid: 0 } })).rejects.toMatchObject({ type: 'sandbox_unavailable' });
   });
