@@ -147,7 +147,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('TR-1', 'One trace a call from model request to outside evidence, with every field.', {
     partial: 'approvals, takeovers and evidence of outside services, which do not exist yet',
   }),
-  row('TR-2', 'The ten indicators as queries, dashboard and alerts.'),
+  row('TR-2', 'The ten indicators as queries, dashboard and alerts.', {
+    partial: 'queries, dashboard and alerts; what they need is recorded in columns',
+  }),
   row('TR-3', 'Replay with fixed results and replay with fixed requests.'),
   row('TR-4', 'Evaluation in layers: selection, arguments, execution, task.'),
   row('TR-5', 'Fault injection: lost receipt, kill while writing, expired browser context.'),
