@@ -81,6 +81,12 @@ describe('events of a call', () => {
     });
   });
 
+  it('a test command leaves a final record, and stays while a probe may still need it', () => {
+    const call = { ...sampleCall(), testCommand: { argv: ['node', '--test'], sha256: 'a' } };
+    expect(advanceCall(call, end('ok'))).not.toHaveProperty('testCommand');
+    expect(advanceCall(call, end('unknown'))?.testCommand).toEqual(call.testCommand);
+  });
+
   it('arguments leave a final record, and stay while a probe may still need them', () => {
     const ended = advanceCall(sampleCall(), end('ok'));
     expect([ended?.args, ended?.argsHash]).toEqual([{}, 'args-1']);

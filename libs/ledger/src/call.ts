@@ -71,14 +71,14 @@ export const unknownOutcome = (summary: string): Outcome => ({
 const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): CallRecord | undefined => {
   const state = stateOfOutcome(event.outcome);
   if (isFinal(call.state) || call.state === state) return undefined;
-  const { probe, ...rest } = call;
+  const { probe, testCommand, ...rest } = call;
   return {
     ...rest,
     state,
     settledAt: event.at,
     result: resultOf(call, event.outcome, event.attempt),
-    // Arguments are needed again only by a probe or a rerun; a final record keeps their hash.
-    ...(state === 'unknown' ? (probe === undefined ? {} : { probe }) : { args: {} }),
+    // What was to be done is needed again only by a probe or a rerun; a final record keeps the hash of the arguments.
+    ...(state === 'unknown' ? { ...(probe && { probe }), ...(testCommand && { testCommand }) } : { args: {} }),
   };
 };
 

@@ -227,7 +227,7 @@ console.error(fs.readFileSync('secrets/.env', 'utf8'));
 fs.writeFileSync('copied.txt', 'token: ' + process.argv[2] + '\\n');
 for (let i = 0; i < 2000; i++) console.log('filler line number ' + i + ' ' + (i === 1500 ? process.argv[2] : ''));
 fs.writeSync(1, process.argv[2].slice(0, 11)); await new Promise((r) => setTimeout(r, 30)); fs.writeSync(1, process.argv[2].slice(11) + '\\n');
-process.exit(1);`,
+process.exitCode = 1;`,
     );
     const artifacts = new ArtifactMemory();
     const outcome = await callTool(

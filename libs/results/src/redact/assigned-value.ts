@@ -25,6 +25,8 @@ const CODE =
   /[(){}[\]<>`]|^(?:process\.env|os\.|env[.:]|self\.|this\.|await |new |const |function|async |typeof )|^[A-Za-z_$][\w$]*(?:[.:]{1,2}[A-Za-z_$#][\w$]*)+[;,]?$|=>|\?\.|\|\||&&/;
 /** A directory, or the name of a type of Kubernetes. */
 const PATH = /^(?:~|\.{1,2})?\/[\w.-]+(?:\/|$)|^[a-z0-9-]+(?:\.[a-z0-9-]+)+\/[a-z-]+$/;
+/** What every shell calls the directory that it is in. */
+const WORKING_DIRECTORY = /^(?:OLD)?PWD$/;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const STRONG: readonly SecretKind[] = ['password', 'secret'];
 
@@ -64,7 +66,7 @@ const judgeUnquoted = (assignment: Assignment): boolean => {
   const isLoud = /^[A-Z0-9_]+$/.test(name);
   const isEnvironment = isLoud && operator === '=' && !isSpaced;
   if (value.length < (STRONG.includes(kind) ? 3 : 6)) return false;
-  if (isEnvironment) return !/^[({[<`]/.test(value);
+  if (isEnvironment) return !/^[({[<`]/.test(value) && !(WORKING_DIRECTORY.test(name) && value.startsWith('/'));
   if (CODE.test(value) || PATH.test(value)) return false;
   if (operator === '>') return next === '<';
   if (operator === ' ') return !isProse(value) || (STRONG.includes(kind) && /[a-z]/.test(value) && next !== ' ');

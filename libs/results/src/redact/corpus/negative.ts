@@ -103,6 +103,8 @@ export const NEGATIVE: Readonly<Record<string, readonly string[]>> = {
     'see https://docs.google.com/presentation for more',
     'basic authentication is enabled, bearer tokens are not',
     'Bearer authentication is required',
+    'PWD=/workspace',
+    'OLDPWD=/home/ann/projects/shop',
     'cookie: none',
     'Cookie policy: we use cookies',
     'secret santa: everybody brings a gift',
