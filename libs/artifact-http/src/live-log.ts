@@ -72,7 +72,7 @@ export class HttpLiveLog implements LiveLog {
       return;
     }
     // The caller may use its buffer again at once.
-    if (bytes.byteLength > 0) this.#queue.push(bytes.slice());
+    if (bytes.byteLength > 0) this.#queue.push(Uint8Array.from(bytes));
     if (this.#isAway()) return; // W2
     await this.#drain().catch((thrown: unknown) => {
       if (!(thrown instanceof StoreUnavailable)) throw thrown;

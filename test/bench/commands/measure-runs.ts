@@ -1,6 +1,6 @@
 import { spreadOf } from '../call-path/statistics.ts';
 import type { CommandFabric } from './command-fabric.ts';
-import { bareSandbox, rawSpawn } from './spawn-once.ts';
+import { Spawner } from './spawner.ts';
 
 export interface RunNumbers {
   /** p50, p95 and p99 in milliseconds, by what was run. */
@@ -14,14 +14,16 @@ export interface RunNumbers {
 /** A trivial program, one caller: raw, below a bare bubblewrap, and as a call, in turn so that a slow moment counts for all. */
 export const measureRuns = async (fabric: CommandFabric, rounds: number): Promise<RunNumbers> => {
   const samples = { raw: [] as number[], bare: [] as number[], execution: [] as number[], call: [] as number[] };
+  const spawner = new Spawner();
   for (let warm = 0; warm < 8; warm += 1) await fabric.timeCall(fabric.emptyTask, ['true']);
   for (let round = 0; round < rounds; round += 1) {
-    samples.raw.push(await rawSpawn());
-    samples.bare.push(await bareSandbox());
+    samples.raw.push(await spawner.time('raw'));
+    samples.bare.push(await spawner.time('bare'));
     const { call, execution } = await fabric.timeCall(fabric.emptyTask, ['true']);
     samples.call.push(call);
     samples.execution.push(execution);
   }
+  spawner.stop();
   const NAMES = {
     raw: 'raw spawn of true',
     bare: 'bubblewrap alone, every namespace',

@@ -44,7 +44,6 @@ export interface CommandEnd extends ConfinedEnd {
 
 /** Bytes of a stream that are shown whole more readily than stored. */
 const HOLD_BYTES = 4_096;
-const LOG_OPEN_MS = 5_000;
 
 const full = (bytes: number, most: number): FabricError =>
   new FabricError(
@@ -59,9 +58,9 @@ interface Streams {
   readonly log: LogSink | undefined;
 }
 
-const openStreams = async (settings: CommandSettings, ctx: ToolContext, request: CommandRequest): Promise<Streams> => {
+const openStreams = (settings: CommandSettings, ctx: ToolContext, request: CommandRequest): Streams => {
   const meter = new OutputMeter(settings.outputBytes, request.atOutputCap);
-  const log = ctx.background ? await LogSink.open(ctx.artifacts, LOG_OPEN_MS) : undefined;
+  const log = ctx.background && ctx.artifacts !== undefined ? new LogSink(ctx.artifacts) : undefined;
   const capture = (name: 'stdout' | 'stderr') =>
     new Capture({
       ...request.shown,
@@ -151,7 +150,7 @@ export const runCommand = async (
   await removeLeftover(workspace.root, lock);
   await stillThere(workspace);
   const run = new Run(settings, workspace, ctx, request);
-  const streams = await openStreams(settings, ctx, request);
+  const streams = openStreams(settings, ctx, request);
   const { confinement } = settings;
   const root = workspace.root.path;
   const ended = await runConfined(confinement, {
@@ -194,8 +193,9 @@ const afterEnd = async (
     streams.stderr.end(always),
     lookAfter(workspace.root, run.before as Before, request.diffBytes),
   ]);
-  const log = streams.log === undefined ? undefined : { id: streams.log.id, lost: streams.log.lost };
   await streams.log?.close();
+  const logId = streams.log?.id;
+  const log = logId === undefined ? undefined : { id: logId, lost: streams.log?.lost ?? 0 };
   const workspaceFull = after.bytes > settings.workspaceBytes && after.bytes > (run.before?.bytes ?? 0);
   const outputCapReached = streams.meter.reached;
   const limits = new Map(ended.limits);

@@ -110,7 +110,7 @@ const letBegin = async (started: Started, life: Life, request: ConfinedRequest):
   const { hold, group } = life;
   const { pid } = await hold.stands(started);
   try {
-    group?.add(pid);
+    await group?.add(pid);
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ESRCH') throw new SandboxEnded('it ended before it stood');
     throw unavailable('the sandbox could not be put under its limits', thrown);

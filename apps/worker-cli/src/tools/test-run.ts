@@ -157,6 +157,7 @@ const storeReports = async (
 
 const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
+  settings.confinement.groups?.prime();
   const command = declared(outer);
   const resolved = resolveFor(outer, settings.programs, command.argv);
   const globs = args.artifacts;

@@ -15,7 +15,7 @@ export interface LimitHits {
 /** The control group of one command. */
 export interface CallGroup {
   /** Moves a process in, with all that it starts from then on. */
-  add(pid: number): void;
+  add(pid: number): Promise<void>;
   /** Processes that are in it and have not ended. */
   members(): number[];
   hits(): LimitHits;
@@ -31,6 +31,11 @@ export interface CallGroup {
 export interface CallGroups {
   readonly version: 1 | 2;
   create(name: string, limits: GroupLimits): CallGroup;
+  /**
+   * The first process that is moved after a while waits until every processor has passed a quiet point, some ten
+   * milliseconds. Asked for early, that wait is over when a command has been made ready. Changes nothing.
+   */
+  prime(): void;
   /** Removes the groups of workers that are dead. */
   sweep(): void;
   /** Ends them with the worker. */

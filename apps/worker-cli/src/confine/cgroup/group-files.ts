@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export const readText = (directory: string, file: string): string => readFileSync(join(directory, file), 'utf8');
@@ -7,6 +8,18 @@ export const readNumber = (directory: string, file: string): number => Number(re
 
 export const write = (directory: string, file: string, value: string | number): void =>
   writeFileSync(join(directory, file), String(value));
+
+/** Moves a process into a group; not on this thread, since the kernel may let it wait. */
+export const addTo = (directory: string, pid: number): Promise<void> =>
+  writeFile(join(directory, 'cgroup.procs'), String(pid));
+
+/** Above every number that the kernel gives to a process. */
+const NO_PROCESS = 4_194_304;
+
+/** The kernel waits before it looks for the process, and then there is none. */
+export const primeMoves = (directory: string): void => {
+  addTo(directory, NO_PROCESS).catch(() => {});
+};
 
 /** A number of a file of `key value` lines; 0 where it is not there. */
 export const readKey = (directory: string, file: string, key: string): number => {

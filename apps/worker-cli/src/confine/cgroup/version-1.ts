@@ -1,7 +1,17 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
-import { killAll, membersOf, readKey, readNumber, removeGroup, removeTree, write } from './group-files.ts';
+import {
+  addTo,
+  killAll,
+  membersOf,
+  primeMoves,
+  readKey,
+  readNumber,
+  removeGroup,
+  removeTree,
+  write,
+} from './group-files.ts';
 import { ownerName, sweepDead } from './owner-name.ts';
 
 /** Directories of the three controllers in which groups may be made. */
@@ -30,8 +40,8 @@ const killMembers = (at: Delegated): void => {
 };
 
 const groupAt = (at: Delegated): CallGroup => ({
-  add(pid) {
-    for (const directory of Object.values(at)) write(directory, 'cgroup.procs', pid);
+  async add(pid) {
+    await Promise.all(Object.values(at).map((directory) => addTo(directory, pid)));
   },
   members: () => membersOf(at.pids),
   hits: () => ({
@@ -70,6 +80,7 @@ export const groupsOfVersion1 = (delegated: Delegated): CallGroups => {
       setLimits(at, limits);
       return groupAt(at);
     },
+    prime: () => primeMoves(own.pids),
     sweep() {
       for (const directory of Object.values(delegated)) sweepDead(directory);
     },

@@ -1,7 +1,18 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
-import { killAll, membersOf, readKey, readNumber, readText, removeGroup, removeTree, write } from './group-files.ts';
+import {
+  addTo,
+  killAll,
+  membersOf,
+  primeMoves,
+  readKey,
+  readNumber,
+  readText,
+  removeGroup,
+  removeTree,
+  write,
+} from './group-files.ts';
 import { ownerName, sweepDead } from './owner-name.ts';
 
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
@@ -25,7 +36,7 @@ const setLimits = (at: string, limits: GroupLimits): void => {
 };
 
 const groupAt = (at: string): CallGroup => ({
-  add: (pid) => write(at, 'cgroup.procs', pid),
+  add: (pid) => addTo(at, pid),
   members: () => membersOf(at),
   hits: () => ({
     memory: readKey(at, 'memory.events', 'oom_kill'),
@@ -65,6 +76,7 @@ export const groupsOfVersion2 = (delegated: string): CallGroups => {
       setLimits(at, limits);
       return groupAt(at);
     },
+    prime: () => primeMoves(own),
     sweep: () => sweepDead(delegated),
     async close() {
       removeTree(own);
