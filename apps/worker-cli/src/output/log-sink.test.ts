@@ -1,7 +1,6 @@
 import { randomId } from '@toolfabric/kernel';
 import type { ArtifactSession, LiveLog } from '@toolfabric/ports';
-import { waitFor } from '@toolfabric/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LogSink } from './log-sink.ts';
 
 const MIB = 1024 * 1024;
@@ -36,7 +35,7 @@ describe('the log of a background call', () => {
     log.write(buffer);
     buffer.fill('x');
     expect(logs.text()).toBe('');
-    await waitFor(() => (logs.text() === 'early ' ? true : undefined));
+    await vi.waitFor(() => expect(logs.text()).toBe('early '));
     await log.write(Buffer.from('late'));
     await log.close();
     expect([logs.text(), log.lost, logs.isClosed()]).toEqual(['early late', 0, true]);
