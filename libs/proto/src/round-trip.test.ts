@@ -124,11 +124,13 @@ const source = fc.oneof(
   fc.record({ type: fc.constant('empty') }),
 );
 const label = fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' });
+/** A record refuses control characters and line separators here. */
+const printable = label.filter((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value));
 const task = optional(
   {
     taskId: fc.stringMatching(/^t-[0-9a-hjkmnp-tv-z]{26}$/),
     actor: fc.record({ tenant: fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,20}$/), user: label, agent: label }),
-    title: text,
+    title: printable,
     state: fc.constantFrom('preparing', 'open', 'ended'),
     createdAt: count,
   },
@@ -136,7 +138,10 @@ const task = optional(
     workspace: fc.record({ id: text, source }),
     outcome: fc.constantFrom(...TaskOutcome.options),
     endedAt: count,
-    testCommand: optional({ argv: fc.array(label, { minLength: 1, maxLength: 5 }), sha256: hex }, { cwd: label }),
+    testCommand: optional(
+      { argv: fc.array(printable, { minLength: 1, maxLength: 5 }), sha256: hex },
+      { cwd: printable },
+    ),
     failure: toolError,
   },
 ).map((value) => TaskRecord.parse(value));
