@@ -5,7 +5,7 @@ import { EXIT } from '../cli/exit-codes.ts';
 import type { Output } from '../cli/output.ts';
 import { StoryMismatch } from './checks.ts';
 import { makeSampleRepository, sampleFolder } from './sample-repository.ts';
-import { STEPS, type StepEnd, type Story, TRACE_STEP } from './steps.ts';
+import { STEPS, type Step, type StepEnd, type Story, TRACE_STEP } from './steps.ts';
 
 export interface StoryOptions {
   readonly client: ClientFile;
@@ -36,13 +36,14 @@ export const runStory = async ({ client, stateDir, git, output, signal }: StoryO
       `story: task ${task.taskId} on a clone of the sample repository`,
     );
     const story = storyOf(fabric, task.taskId, signal);
-    const steps = (await hasTraces(fabric, signal)) ? [...STEPS, TRACE_STEP] : STEPS;
-    if (steps === STEPS) output.note('story: no trace store here; see `toolfabric doctor`');
-    for (const step of steps) {
+    const tell = async (step: Step) => {
       const began = performance.now();
       const told = await step.run(story);
       tellStep(step.name, performance.now() - began, told, output);
-    }
+    };
+    for (const step of STEPS) await tell(step);
+    if (await hasTraces(fabric, signal)) await tell(TRACE_STEP);
+    else output.note('story: no trace store here; see `toolfabric doctor`');
     await fabric.endTask(task.taskId, 'succeeded', { signal });
     output.show({ event: 'story', outcome: 'ok' }, 'story: everything came out as told');
     return EXIT.ok;
@@ -87,14 +88,20 @@ const storyOf = (fabric: FabricClient, taskId: string, signal: AbortSignal): Sto
   trace: (callId) => traceOf(fabric, callId, signal),
 });
 
-const hasTraces = (fabric: FabricClient, signal: AbortSignal): Promise<boolean> =>
-  fabric.listCalls({ limit: 1 }, { signal, timeoutMs: TRACE_MS }).then(
-    () => true,
-    (thrown: unknown) => {
-      if (thrown instanceof FabricError && thrown.type === 'traces_unavailable') return false;
-      throw thrown;
-    },
-  );
+/** A store that is only starting is waited for; one that is not there is not. */
+const hasTraces = async (fabric: FabricClient, signal: AbortSignal): Promise<boolean> => {
+  const until = systemClock.monotonic() + TRACE_MS;
+  for (;;) {
+    try {
+      await fabric.listCalls({ limit: 1 }, { signal, timeoutMs: TRACE_MS });
+      return true;
+    } catch (thrown) {
+      if (!(thrown instanceof FabricError && thrown.type === 'traces_unavailable')) throw thrown;
+      if (thrown.message.includes('not installed') || systemClock.monotonic() > until) return false;
+      await systemClock.sleep(LOOK_AGAIN_MS, signal);
+    }
+  }
+};
 
 /** Name, status, duration as the caller saw it, proof, call id; then what the step wants to show. */
 const tellStep = (name: string, tookMs: number, { call, shows }: StepEnd, output: Output): void => {
