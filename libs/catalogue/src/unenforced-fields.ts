@@ -34,6 +34,11 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
     isUsed: (c) => c.governance.max_calls_per_turn !== undefined,
     allowed: NOTHING,
   },
+  { path: 'governance.raise', isUsed: (c) => c.governance.raise !== undefined, allowed: NOTHING },
+  { path: 'governance.writes', isUsed: (c) => c.governance.writes !== undefined, allowed: NOTHING },
+  { path: 'governance.hosts', isUsed: (c) => c.governance.hosts !== undefined, allowed: NOTHING },
+  { path: 'governance.executes', isUsed: (c) => c.governance.executes !== undefined, allowed: NOTHING },
+  { path: 'governance.cost', isUsed: (c) => c.governance.cost !== undefined, allowed: NOTHING },
   { path: 'governance.pii_allowed', isUsed: (c) => !c.governance.pii_allowed, allowed: 'true' },
 ];
 

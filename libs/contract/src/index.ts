@@ -1,6 +1,7 @@
 export * from './artifact.ts';
 export * from './error-table.ts';
 export * from './events.ts';
+export * from './governance.ts';
 export * from './identity.ts';
 export * from './layers.ts';
 export * from './limits.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApprovalStrength, BoundFile } from './governance.ts';
 import { Actor, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
 import { DeclaredCommand, WorkspaceRef } from './task.ts';
@@ -139,6 +140,37 @@ export const ApprovalRecord = z.strictObject({
   callId: z.string(),
   expiresAt: z.int(),
   approver: z.string().optional(),
+  taskId: z.string().optional(),
+  tool: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+  rule: z.string().optional(),
+  risk: RiskGroup.optional(),
+  strength: ApprovalStrength.optional(),
+  /** What a person is shown: control and bidirectional characters stand escaped in it. */
+  preview: z.string().max(16_384).optional(),
+  /** The preview shows all of it; what it cannot show whole needs a strong approval. */
+  whole: z.boolean().optional(),
+  account: z.string().max(200).optional(),
+  resource: z.string().max(500).optional(),
+  /** What would run, as it was when the question was put. */
+  files: z.array(BoundFile).max(200).optional(),
+  /** SHA-256 over everything else that the yes is bound to: working directory, environment, preview. */
+  boundSha256: z.string().optional(),
+  createdAt: z.int().optional(),
+  decidedAt: z.int().optional(),
+  /** Who decided, how they proved who they are, and what they said. */
+  decidedBy: z
+    .strictObject({
+      user: z.string().max(200),
+      tokenId: z.string().max(200),
+      /** Milliseconds since the epoch of their last authentication; with fresh authentication. */
+      freshAt: z.int().optional(),
+    })
+    .optional(),
+  reason: z.string().max(1_000).optional(),
+  /** The yes of several calls at once that this one belongs to. */
+  batchId: z.string().optional(),
+  /** The call that took its place when a person changed the arguments. */
+  replacedBy: z.string().optional(),
 });
 export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ERROR_TYPES } from './error-table.ts';
+import { ApprovalStrength } from './governance.ts';
 import { Layer } from './layers.ts';
+import { RiskGroup } from './tool-contract.ts';
 
 /** One thing that does not fit, in a form that a model can repair from. */
 export const FieldError = z.strictObject({
@@ -78,6 +80,16 @@ export type Outcome = z.infer<typeof Outcome>;
 export const DecisionSummary = z.strictObject({
   policyVersion: z.string(),
   rule: z.string(),
+  /** Of this call: that of the contract, or what a rule has raised it to. */
+  risk: RiskGroup.optional(),
+  /** What raised the risk, by name. */
+  raisedBy: z.array(z.string()).max(20).optional(),
+  /** The yes of a person that was needed. */
+  strength: ApprovalStrength.optional(),
+  /** What is acted on, the whole before its part: `github:repo:shop/checkout`. */
+  resource: z.string().max(500).optional(),
+  /** Whose account acts outside. */
+  account: z.string().max(200).optional(),
   limits: z.strictObject({
     /** Milliseconds that one execution may take. */
     timeoutMs: z.int().positive(),

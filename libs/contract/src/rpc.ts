@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ArtifactId } from './artifact.ts';
+import { TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
 import { Actor, ToolName, ToolVersion } from './identity.ts';
 import { CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
@@ -50,6 +51,8 @@ export const CallView = z.strictObject({
   tool: z.strictObject({ name: z.string(), version: z.string() }),
   createdAt: z.int(),
   settledAt: z.int().optional(),
+  /** While it waits for a person, and afterwards: what was asked. */
+  approvalId: z.string().optional(),
   /** With `unknown`: the fabric is still finding out, so that waiting may bring a final answer. */
   reconciling: z.boolean().optional(),
   result: ToolResult.optional(),
@@ -121,6 +124,9 @@ export const RPC = {
       title: printable(500),
       workspace: WorkspaceSource.optional(),
       testCommand: DeclaredCommand.omit({ sha256: true }).optional(),
+      constraints: TaskConstraints.optional(),
+      budget: TaskBudget.optional(),
+      mode: TaskMode.optional(),
     }),
     reply: TaskRecord,
   },
@@ -131,7 +137,7 @@ export const RPC = {
   },
   /**
    * A signed leave for the artifact store. By `artifactId` the store decides whether the actor may; by `callId` it is
-   * the log of the actor's own call.
+   * the log of the actor's own call, in its present attempt.
    */
   permitArtifact: {
     request: z.strictObject({
@@ -140,7 +146,12 @@ export const RPC = {
       artifactId: ArtifactId.optional(),
       callId: z.string().max(80).optional(),
     }),
-    reply: z.strictObject({ permit: Envelope, artifactId: ArtifactId.optional() }),
+    reply: z.strictObject({
+      permit: Envelope,
+      artifactId: ArtifactId.optional(),
+      /** Whose log it is. */
+      attempt: z.int().positive().optional(),
+    }),
   },
   listTools: {
     /** One page: what comes after `after` (`name@version`), as much as fits into an answer. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
 import { Actor, TaskId } from './identity.ts';
 import { ToolError } from './result.ts';
 
@@ -47,6 +48,9 @@ export const TaskRecord = z.strictObject({
   workspace: WorkspaceRef.optional(),
   /** What `test.run` runs. */
   testCommand: DeclaredCommand.optional(),
+  constraints: TaskConstraints.optional(),
+  budget: TaskBudget.optional(),
+  mode: TaskMode.optional(),
   /** Left out while the workspace lies on storage that all its workers share. */
   home: WorkspaceHome.optional(),
   state: z.enum(['preparing', 'open', 'ended']),

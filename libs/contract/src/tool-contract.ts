@@ -89,6 +89,27 @@ export const Governance = z.strictObject({
   precondition: z.string().optional(),
   reconcile: Reconcile.optional(),
   max_calls_per_turn: z.int().min(1).optional(),
+  /** What makes a call of it more dangerous than `risk` says. */
+  raise: z
+    .array(
+      z.strictObject({
+        /** Stands in decisions and traces. */
+        name: z.string().regex(/^[a-z][a-z0-9_]{0,62}$/, 'lower-case letters, digits and "_"'),
+        /** JMESPath over the arguments; true raises. */
+        when: z.string().min(1).max(1_000),
+        to: RiskGroup,
+      }),
+    )
+    .max(20)
+    .optional(),
+  /** JSON pointers of arguments that hold paths of the workspace which the call may write. */
+  writes: z.array(z.string().max(200)).max(20).optional(),
+  /** JSON pointers of arguments that hold addresses or host names which the call may reach. */
+  hosts: z.array(z.string().max(200)).max(20).optional(),
+  /** JSON pointers of arguments that name files of the workspace which the call runs or sends; an approval binds them. */
+  executes: z.array(z.string().max(200)).max(20).optional(),
+  /** Units of the budget of a task that one call takes; 1 when left out. */
+  cost: z.int().min(0).max(1_000_000).optional(),
   pii_allowed: z.boolean().default(true),
   /** Days. */
   retention_days: z.int().min(1).max(3650).default(30),

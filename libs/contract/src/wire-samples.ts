@@ -18,6 +18,16 @@ const tool = { name: 'workspace.edit_file', version: '1.0.0', digest: sha };
 const workspace = { id: taskId, source: { type: 'clone' as const, path: '/srv/repositories/shop' } };
 const limits = { timeoutMs: 10_000, outputBytes: 16_384, outputTokens: 4_000 };
 const decision = { policyVersion: 'default-1+0123456789ab', rule: 'default.allow.workspace_write', limits };
+const raised = {
+  ...decision,
+  risk: 'irreversible' as const,
+  raisedBy: ['installs_dependencies'],
+  strength: 'strong' as const,
+  resource: 'github:repo:shop/checkout',
+  account: 'shop-bot',
+};
+const constraints = { writable: ['src/**'], forbiddenHosts: ['*.example.com'], confirm: ['git.push'] };
+const budget = { rounds: 20, callsPerTurn: 8, callsPerToolPerTurn: 4, wallMs: 3_600_000, spend: 500 };
 const args = { path: 'src/a.ts', old_text: 'a', new_text: 'b', expected_sha256: sha };
 const artifactId = 'a-0123456789abcdefghjkmnpqrs';
 const testCommand = { argv: ['node', '--test'], cwd: 'packages/shop', sha256: sha };
@@ -245,6 +255,12 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['LifeCycle', 'plain', 'deprecated'],
   ['SideEffect', 'plain', 'possible'],
   ['ResultStatus', 'plain', 'unknown'],
+  ['ApprovalStrength', 'plain', 'strong'],
+  ['TaskConstraints', 'plain', constraints],
+  ['TaskBudget', 'plain', budget],
+  ['TaskMode', 'plain', 'serial'],
+  ['TaintMark', 'plain', { origin: 'https://example.com', callId, at, private: true }],
+  ['BoundFile', 'plain', { path: 'package.json', sha256: sha }],
   ['CallState', 'plain', 'awaiting_approval'],
   ['VisibleState', 'running', 'running'],
   ['ClaimState', 'plain', 'orphaned'],
@@ -261,6 +277,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['ContentBlock', 'resource-link', { type: 'resource_link', uri: 'file:///a', name: 'a' }],
   ['ContentBlock', 'resource', { type: 'resource', uri: 'file:///a', mediaType: 'text/plain', text: 'a' }],
   ['DecisionSummary', 'full', decision],
+  ['DecisionSummary', 'raised', raised],
   ['Outcome', 'ok', outcome],
   ['Outcome', 'error', { status: 'error', summary: 'refused', error, sideEffect: 'none', trust: 'trusted' }],
   ['Outcome', 'unknown', { status: 'unknown', summary: 'no receipt', sideEffect: 'possible', trust: 'trusted' }],
@@ -274,6 +291,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['DeclaredCommand', 'full', testCommand],
   ['WorkspaceHome', 'full', { kind: 'cli', slot: 'p3', incarnation: 'cli-1' }],
   ['TaskRecord', 'open', { ...task, testCommand, home: { kind: 'cli', slot: 'p3', incarnation: 'cli-1' } }],
+  ['TaskRecord', 'bounded', { ...task, constraints, budget, mode: 'serial' }],
   ['TaskRecord', 'preparing', { ...task, state: 'preparing' }],
   ['TaskRecord', 'ended', { ...task, state: 'ended', outcome: 'succeeded', endedAt: at + 90_000 }],
   ['Example', 'full', contractOf.capability.examples[0] as { arguments: typeof args }],
@@ -329,6 +347,37 @@ export const WIRE_SAMPLES: readonly Sample[] = [
       callId,
       expiresAt: at,
       approver: 'bob@example.com',
+    },
+  ],
+  [
+    'ApprovalRecord',
+    'bound',
+    {
+      approvalId: 'a-2',
+      actor,
+      toolDigest: sha,
+      argsHash: sha,
+      policyVersion: decision.policyVersion,
+      state: 'denied',
+      callId,
+      expiresAt: at,
+      taskId,
+      tool: { name: tool.name, version: tool.version },
+      rule: decision.rule,
+      risk: 'irreversible',
+      strength: 'strong',
+      preview: 'ann@example.com, through coder, as shop-bot: push main to origin',
+      whole: true,
+      account: 'shop-bot',
+      resource: raised.resource,
+      files: [{ path: 'package.json', sha256: sha }],
+      boundSha256: sha,
+      createdAt: at,
+      decidedAt: at + 5_000,
+      decidedBy: { user: 'bob@example.com', tokenId: 'bob', freshAt: at + 4_000 },
+      reason: 'not today',
+      batchId: 'b-1',
+      replacedBy: callId,
     },
   ],
   [
@@ -478,6 +527,9 @@ export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; r
       title: 'Mend',
       workspace: workspace.source,
       testCommand: { argv: ['node', '--test'], cwd: 'packages/shop' },
+      constraints,
+      budget,
+      mode: 'serial',
     },
     reply: task,
   },
@@ -485,7 +537,7 @@ export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; r
   endTask: { request: { actor, taskId, outcome: 'failed' }, reply: task },
   permitArtifact: {
     request: { actor, action: 'read', artifactId, callId },
-    reply: { permit, artifactId },
+    reply: { permit, artifactId, attempt: 2 },
   },
   listTools: { request: { actor, allStates: true }, reply: { tools: [summary], catalogueDigest: sha } },
   describeTool: { request: { actor, tool: 'workspace.edit_file' }, reply: { summary, model: modelTool } },
