@@ -11,6 +11,11 @@ export interface Granted {
   readonly artifactId: string;
 }
 
+export interface GrantedLog extends Granted {
+  /** Whose log it is; not told by a router of before. */
+  readonly attempt: number | undefined;
+}
+
 /**
  * Asks the router for a leave in the name of the caller, and the artifact store with it: whether this caller may is
  * decided by the store at each request (RS-4).
@@ -35,12 +40,12 @@ export class ArtifactAccess {
   }
 
   /** For the log of a call; throws `not_found` for a call of somebody else. */
-  async forLog(callId: string, context: RequestContext): Promise<Granted> {
+  async forLog(callId: string, context: RequestContext): Promise<GrantedLog> {
     if (!CallId.safeParse(callId).success) throw invalidField('call_id', 'the id of a call');
     const front = this.#present();
-    const { permit, artifactId } = await this.#ask({ action: 'read', callId }, context);
+    const { permit, artifactId, attempt } = await this.#ask({ action: 'read', callId }, context);
     if (artifactId === undefined) throw new FabricError('internal', 'the router named no log');
-    return { front, permit, artifactId };
+    return { front, permit, artifactId, attempt };
   }
 
   async forList(context: RequestContext): Promise<Omit<Granted, 'artifactId'>> {

@@ -2,7 +2,7 @@ import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import { type ArtifactRecord, type CallView, isLastAnswer } from '@toolfabric/contract';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 import type { ReadCallLogRequest, ReadCallLogResponse } from '@toolfabric/proto';
-import { type ArtifactAccess, type Granted, storeFailure } from './artifact-access.ts';
+import { type ArtifactAccess, type Granted, type GrantedLog, storeFailure } from './artifact-access.ts';
 import { unauthenticated } from './authenticate.ts';
 import { endWithRequest } from './end-with-request.ts';
 import { invalidField } from './invalid-request.ts';
@@ -54,7 +54,10 @@ class LogReader {
   readonly #isCurrent: () => boolean;
   readonly #limit: number;
   #artifactId: string | undefined;
+  /** Of the log in which the cursor is a place. */
+  #attempt: number | undefined;
   #cursor: number;
+  #restarts = 0;
   #sent = 0;
   #isFull = false;
 
@@ -62,13 +65,14 @@ class LogReader {
     out: LogOut,
     signal: AbortSignal,
     isCurrent: () => boolean,
-    { cursor, maxBytes }: Pick<ReadCallLogRequest, 'cursor' | 'maxBytes'>,
+    { cursor, maxBytes, attempt }: Pick<ReadCallLogRequest, 'cursor' | 'maxBytes' | 'attempt'>,
   ) {
     this.#out = out;
     this.#signal = signal;
     this.#isCurrent = isCurrent;
     this.#limit = maxBytes ?? Number.POSITIVE_INFINITY;
     this.#cursor = cursor;
+    this.#attempt = attempt;
   }
 
   /** Whether nothing more fits into what was asked for. */
@@ -86,10 +90,21 @@ class LogReader {
     this.#out.sendMetadata(new Metadata());
   }
 
-  /** The next attempt of a call has a log of its own, which is told from its beginning. */
-  turnTo({ artifactId }: Granted): void {
-    if (this.#artifactId !== undefined && this.#artifactId !== artifactId) this.#cursor = 0;
+  /** The next attempt of a call has a log of its own, which is told from its beginning: two logs are never mixed. */
+  turnTo({ artifactId, attempt }: GrantedLog): void {
+    if (this.#isOfAnother(artifactId, attempt)) {
+      this.#cursor = 0;
+      this.#restarts += 1;
+    }
     this.#artifactId = artifactId;
+    this.#attempt = attempt;
+  }
+
+  #isOfAnother(artifactId: string, attempt: number | undefined): boolean {
+    if (this.#artifactId !== undefined) return this.#artifactId !== artifactId;
+    if (this.#attempt !== undefined) return attempt !== undefined && this.#attempt !== attempt;
+    if (this.#cursor === 0 || attempt === undefined || attempt === 1) return false;
+    throw invalidField('attempt', `the attempt that came with the cursor: the call is in its attempt ${attempt}`);
   }
 
   /**
@@ -124,7 +139,8 @@ class LogReader {
     if (!this.#isCurrent()) throw unauthenticated();
     this.#cursor += bytes.length;
     this.#sent += bytes.length;
-    const message = { data: Buffer.from(bytes), cursor: this.#cursor, ...tell(record), complete };
+    const place = { cursor: this.#cursor, attempt: this.#attempt, restarts: this.#restarts };
+    const message = { data: Buffer.from(bytes), ...place, ...tell(record), complete };
     await send(this.#out, message, this.#signal);
   }
 }
@@ -141,6 +157,7 @@ export const readCallLog = (
 ): Promise<void> =>
   endWithRequest(context, async (signal) => {
     if (request.maxBytes === 0) throw invalidField('max_bytes', 'at least 1');
+    if (request.attempt === 0) throw invalidField('attempt', 'at least 1');
     const reader = new LogReader(out, signal, () => context.identity.isCurrent(), request);
     try {
       while (!signal.aborted) {
@@ -149,8 +166,8 @@ export const readCallLog = (
         // Asked anew each time: a call that goes into its next attempt has the log of that attempt.
         const granted = await access.forLog(request.callId, context);
         const record = await describe(granted, signal);
-        reader.open();
         reader.turnTo(granted);
+        reader.open();
         const isLast = record === undefined ? isAnswered : isAnswered || record.state === 'complete';
         if (record !== undefined) await reader.sendUpTo(granted, record, isLast);
         if (isLast || reader.isFull || !request.follow) {

@@ -12,12 +12,18 @@ const FRONT_MS = 10 * 60_000;
 export const signPermit = (ctx: RouterContext, permit: ArtifactPermit): Envelope =>
   ctx.signer.sign(PERMIT_TYPE, JSON.stringify(permit));
 
+interface Named {
+  readonly artifactId: string;
+  readonly attempt?: number;
+}
+
 /** The log of the present epoch of a call that the actor owns. */
-const logOf = async (services: RouterServices, actor: CallRecord['actor'], callId: string): Promise<string> => {
+const logOf = async (services: RouterServices, actor: CallRecord['actor'], callId: string): Promise<Named> => {
   const call = CallId.safeParse(callId).success ? await readCall(services.ctx, actor.tenant, callId) : undefined;
   checkCallScope(call?.value, actor);
   if (!call) throw new FabricError('not_found', 'there is no such call');
-  return artifactIdFor(actor.tenant, callId, call.value.epoch, LOG_NAME);
+  const { epoch } = call.value;
+  return { artifactId: artifactIdFor(actor.tenant, callId, epoch, LOG_NAME), attempt: epoch };
 };
 
 /** Says who asks; the store, which knows the owner, decides at each read whether that actor may (RS-4). */
@@ -28,7 +34,8 @@ export const permitArtifact = async (
   const { ctx } = services;
   const expires = ctx.clock.now() + FRONT_MS;
   if (action === 'list') return { permit: signPermit(ctx, { action, actor, expires }) };
-  const id = artifactId ?? (callId === undefined ? undefined : await logOf(services, actor, callId));
-  if (id === undefined) throw new FabricError('invalid_request', 'name an artifact or a call');
-  return { permit: signPermit(ctx, { action, actor, artifactId: id, expires }), artifactId: id };
+  const ofCall = () => (callId === undefined ? undefined : logOf(services, actor, callId));
+  const named: Named | undefined = artifactId === undefined ? await ofCall() : { artifactId };
+  if (named === undefined) throw new FabricError('invalid_request', 'name an artifact or a call');
+  return { permit: signPermit(ctx, { action, actor, artifactId: named.artifactId, expires }), ...named };
 };

@@ -88,8 +88,12 @@ export type CallNews =
 /** A piece of the log of a call, as bytes: a character may be cut at its border only where the log itself ends so. */
 export interface LogPiece {
   readonly data: Uint8Array;
-  /** Where the next read goes on. It begins anew when the call goes into its next attempt, which has a log of its own. */
+  /** Where the next read goes on, in the log of `attempt`: both are given together. */
   readonly cursor: number;
+  /** The attempt of the call whose log this is. Each has a log of its own. */
+  readonly attempt?: number;
+  /** How often the log began anew since the read began: from then on it is that of a later attempt, from its beginning. */
+  readonly restarts: number;
   /** Bytes that were not kept, so far, and where in the log they are missing. */
   readonly dropped: number;
   readonly gapAt?: number;
@@ -97,8 +101,10 @@ export interface LogPiece {
 }
 
 export interface LogOptions extends RequestOptions {
-  /** Bytes that were read before. */
+  /** Bytes that were read before, of the log of `attempt`. */
   readonly cursor?: number;
+  /** As it came with the cursor. When the call is in a later attempt, its log is told from its beginning. */
+  readonly attempt?: number;
   /** Waits for more until the call has ended; reconnects when the gateway goes away. */
   readonly follow?: boolean;
   readonly maxBytes?: number;

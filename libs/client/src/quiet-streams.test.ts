@@ -45,9 +45,9 @@ const script = (connections: readonly Connection[]) => {
   return { clock, asked, connect };
 };
 
-const piece = (text: string, cursor: number, complete = false) => ({
+const piece = (text: string, cursor: number, complete = false, attempt = 1, restarts = 0) => ({
   data: Buffer.from(text),
-  ...{ cursor, dropped: 0, complete },
+  ...{ cursor, dropped: 0, complete, attempt, restarts },
 });
 
 const read = async (connections: readonly Connection[], maxBytes?: number) => {
@@ -55,9 +55,13 @@ const read = async (connections: readonly Connection[], maxBytes?: number) => {
   const requester = { clock, metadata: new Metadata() } as unknown as Requester;
   const client = { readCallLog: connect } as unknown as ArtifactServiceClient;
   let text = '';
+  const restarts: number[] = [];
   const options = { follow: true, ...(maxBytes === undefined ? {} : { maxBytes }) };
-  for await (const { data } of readCallLog(client, requester, 'c', options)) text += Buffer.from(data).toString();
-  return { text, asked };
+  for await (const heard of readCallLog(client, requester, 'c', options)) {
+    text += Buffer.from(heard.data).toString();
+    restarts.push(heard.restarts);
+  }
+  return { text, asked, restarts };
 };
 
 describe('a stream that is quiet for long', () => {
@@ -89,6 +93,20 @@ describe('a stream that is quiet for long', () => {
   it('what was asked for is not asked for again when the connection breaks behind it', async () => {
     const { text, asked } = await read([{ messages: [piece('four', 4)] }], 4);
     expect([text, asked.length]).toEqual(['four', 1]);
+  });
+
+  it('RE-5: a cursor goes back with its attempt, and logs that began anew are counted over the connections', async () => {
+    const { text, asked, restarts } = await read([
+      { messages: [piece('one', 3)] },
+      { messages: [piece('two', 3, false, 2, 1), piece('three', 5, false, 3, 2)] },
+      { messages: [piece('four', 4, true, 4, 1)], breaks: false },
+    ]);
+    expect([text, restarts]).toEqual(['onetwothreefour', [0, 1, 2, 3]]);
+    expect(asked.map(({ request }) => request)).toMatchObject([
+      { cursor: 0, attempt: undefined },
+      { cursor: 3, attempt: 1 },
+      { cursor: 5, attempt: 3 },
+    ]);
   });
 
   it('the bytes that are left are counted, also over the logs of two attempts', async () => {

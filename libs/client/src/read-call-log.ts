@@ -1,5 +1,5 @@
 import { FabricError } from '@toolfabric/kernel';
-import type { ArtifactServiceClient } from '@toolfabric/proto';
+import type { ArtifactServiceClient, ReadCallLogResponse } from '@toolfabric/proto';
 import type { LogOptions, LogPiece } from './client-types.ts';
 import type { Requester } from './requester.ts';
 import { BackOff, isWorthRetrying } from './retry-unavailable.ts';
@@ -10,18 +10,21 @@ const RECONNECT_MS = 60_000;
 
 /**
  * Goes on at its cursor after a broken connection: nothing is told twice, nothing is passed over. The next attempt of a
- * call has a log of its own: then the cursor begins anew.
+ * call has a log of its own: then the cursor begins anew, also when that happened while there was no connection, and
+ * `restarts` counts it.
  */
 export async function* readCallLog(
   client: ArtifactServiceClient,
   requester: Requester,
   callId: string,
-  { cursor: start = 0, follow = false, maxBytes, signal, timeoutMs }: LogOptions,
+  { cursor: start = 0, attempt: startAttempt, follow = false, maxBytes, signal, timeoutMs }: LogOptions,
 ): AsyncGenerator<LogPiece, void, void> {
   const { clock, metadata } = requester;
   const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs;
   const backOff = new BackOff(clock);
   let cursor = start;
+  let attempt = startAttempt;
+  let restarts = 0;
   let left = maxBytes;
   let downSince: number | undefined;
   const heard = () => {
@@ -29,7 +32,8 @@ export async function* readCallLog(
     backOff.reset();
   };
   for (;;) {
-    const request = { callId, cursor, follow, maxBytes: left };
+    const request = { callId, cursor, attempt, follow, maxBytes: left };
+    const restartsBefore = restarts;
     const leftMs = until - clock.monotonic();
     const pieces = serverStream(client.readCallLog.bind(client), request, metadata, leftMs, signal, heard);
     let broken: FabricError;
@@ -42,10 +46,11 @@ export async function* readCallLog(
         }
         if (next === undefined) return;
         heard();
-        const { gapAt, ...piece } = next;
-        cursor = piece.cursor;
-        if (left !== undefined) left -= piece.data.length;
-        yield { ...piece, ...(gapAt === undefined ? {} : { gapAt }) };
+        cursor = next.cursor;
+        attempt = next.attempt ?? attempt;
+        restarts = restartsBefore + next.restarts;
+        if (left !== undefined) left -= next.data.length;
+        yield toPiece(next, restarts);
       }
     } finally {
       await pieces.return();
@@ -57,6 +62,13 @@ export async function* readCallLog(
     if (!(await backOff.pause(giveUpAt, signal, broken.details.retryAfterMs))) throw broken;
   }
 }
+
+const toPiece = ({ gapAt, attempt, ...piece }: ReadCallLogResponse, restarts: number): LogPiece => ({
+  ...piece,
+  restarts,
+  ...(attempt === undefined ? {} : { attempt }),
+  ...(gapAt === undefined ? {} : { gapAt }),
+});
 
 const nextOrFailure = async <T>(pieces: AsyncGenerator<T, void, void>): Promise<T | FabricError | undefined> => {
   try {

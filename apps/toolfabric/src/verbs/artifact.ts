@@ -156,42 +156,6 @@ const sharing = (name: 'share' | 'unshare', summary: string, change: 'shareArtif
     }),
 });
 
-const LOG_POSITION = Number.MAX_SAFE_INTEGER;
-
-/** `toolfabric log`: the output of a call that runs in the background, while it comes. */
-export const log: Verb = {
-  name: 'log',
-  summary: 'Show the log of a call; --follow goes on until the call has ended.',
-  usage: '<call id>',
-  positionals: [1, 1],
-  flags: {
-    follow: { type: 'boolean', help: 'wait for more until the call has ended' },
-    cursor: { type: 'string', value: 'BYTE', help: 'go on after so many bytes (0)' },
-    ...CONNECT_FLAGS,
-  },
-  notes: 'With --json: one line a piece, {"cursor":…,"text":…,"dropped":…,"complete":…}; go on with --cursor.',
-  run: (context) =>
-    withFabric(context, async (fabric, { signal }) => {
-      const { args, output } = context;
-      const callId = args.positionals[0] ?? '';
-      const cursor = args.integer('cursor', 0, LOG_POSITION) ?? 0;
-      const decoder = new TextDecoder();
-      let dropped = 0;
-      for await (const piece of fabric.readCallLog(callId, {
-        cursor,
-        follow: args.on('follow'),
-        ...(signal === undefined ? {} : { signal }),
-      })) {
-        const text = decoder.decode(piece.data, { stream: !piece.complete });
-        dropped = piece.dropped;
-        if (output.json) output.show({ ...piece, data: undefined, text }, '');
-        else process.stdout.write(visible(text));
-      }
-      if (dropped > 0 && !output.json) output.note(`${dropped} bytes of the log were not kept`);
-      return EXIT.ok;
-    }),
-};
-
 export const ARTIFACT_VERBS: readonly Verb[] = [
   list,
   show,

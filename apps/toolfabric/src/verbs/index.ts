@@ -1,9 +1,10 @@
 import type { Verb } from '../cli/verb.ts';
-import { ARTIFACT_VERBS, log } from './artifact.ts';
+import { ARTIFACT_VERBS } from './artifact.ts';
 import { call } from './call.ts';
 import { keys, provision } from './cluster.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
+import { log } from './log.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';

@@ -57,6 +57,7 @@ export interface ReadCallLogRequest {
   cursor: number;
   follow: boolean;
   maxBytes?: number | undefined;
+  attempt?: number | undefined;
 }
 
 export interface ReadCallLogResponse {
@@ -65,6 +66,8 @@ export interface ReadCallLogResponse {
   dropped: number;
   gapAt?: number | undefined;
   complete: boolean;
+  attempt?: number | undefined;
+  restarts: number;
 }
 
 export interface ShareArtifactRequest {
@@ -464,7 +467,7 @@ export const ReadArtifactResponse: MessageFns<ReadArtifactResponse> = {
 };
 
 function createBaseReadCallLogRequest(): ReadCallLogRequest {
-  return { callId: "", cursor: 0, follow: false, maxBytes: undefined };
+  return { callId: "", cursor: 0, follow: false, maxBytes: undefined, attempt: undefined };
 }
 
 export const ReadCallLogRequest: MessageFns<ReadCallLogRequest> = {
@@ -480,6 +483,9 @@ export const ReadCallLogRequest: MessageFns<ReadCallLogRequest> = {
     }
     if (message.maxBytes !== undefined) {
       writer.uint32(32).uint32(message.maxBytes);
+    }
+    if (message.attempt !== undefined) {
+      writer.uint32(40).uint32(message.attempt);
     }
     return writer;
   },
@@ -529,6 +535,14 @@ export const ReadCallLogRequest: MessageFns<ReadCallLogRequest> = {
             message.maxBytes = reader.uint32();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.attempt = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -543,7 +557,15 @@ export const ReadCallLogRequest: MessageFns<ReadCallLogRequest> = {
 };
 
 function createBaseReadCallLogResponse(): ReadCallLogResponse {
-  return { data: Buffer.alloc(0), cursor: 0, dropped: 0, gapAt: undefined, complete: false };
+  return {
+    data: Buffer.alloc(0),
+    cursor: 0,
+    dropped: 0,
+    gapAt: undefined,
+    complete: false,
+    attempt: undefined,
+    restarts: 0,
+  };
 }
 
 export const ReadCallLogResponse: MessageFns<ReadCallLogResponse> = {
@@ -562,6 +584,12 @@ export const ReadCallLogResponse: MessageFns<ReadCallLogResponse> = {
     }
     if (message.complete !== false) {
       writer.uint32(40).bool(message.complete);
+    }
+    if (message.attempt !== undefined) {
+      writer.uint32(48).uint32(message.attempt);
+    }
+    if (message.restarts !== 0) {
+      writer.uint32(56).uint32(message.restarts);
     }
     return writer;
   },
@@ -617,6 +645,22 @@ export const ReadCallLogResponse: MessageFns<ReadCallLogResponse> = {
             }
 
             message.complete = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.attempt = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.restarts = reader.uint32();
             continue;
           }
         }
