@@ -32,14 +32,21 @@ export const isMark = (text: string): boolean => text.startsWith(MARK_START) && 
 const MAX_REMEMBERED = 2048;
 const MAX_REMEMBERED_LENGTH = 512;
 
+const tenantKey = (secret: Uint8Array, tenant: string): KeyObject =>
+  createSecretKey(createHmac('sha256', secret).update(`toolfabric/redaction/1\n${tenant}`).digest());
+
 /** Makes marks of one tenant: the same value gives the same eight characters, whatever it was found as. */
 export class Marker {
-  readonly #key: KeyObject;
+  readonly #secret: Uint8Array;
+  readonly #tenant: string;
+  /** Made at the first mark: most redactors of one call never make one. */
+  #key: KeyObject | undefined;
   readonly #remembered = new Map<string, string>();
 
   constructor(secret: Uint8Array, tenant: string) {
     if (secret.length < 16) throw new TypeError('the secret of the marks has 16 bytes or more');
-    this.#key = createSecretKey(createHmac('sha256', secret).update(`toolfabric/redaction/1\n${tenant}`).digest());
+    this.#secret = secret;
+    this.#tenant = tenant;
   }
 
   /** `value` has one character a byte. */
@@ -50,6 +57,7 @@ export class Marker {
   #hashOf(value: string): string {
     const known = this.#remembered.get(value);
     if (known !== undefined) return known;
+    this.#key ??= tenantKey(this.#secret, this.#tenant);
     const hash = createHmac('sha256', this.#key).update(value, 'latin1').digest('hex').slice(0, 8);
     if (value.length <= MAX_REMEMBERED_LENGTH) {
       if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
