@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '@toolfabric/kernel';
 import { waitFor } from '@toolfabric/testkit';
@@ -167,6 +167,48 @@ describe('live logs', () => {
     expect(await record()).toMatchObject({ state: 'live', size: 6 });
     expect((await under.append(permit, 'log', 3, 'defg')).json()).toEqual({ size: 7, dropped: 0 });
     expect((await read()).body.toString()).toBe('abcdefg');
+  });
+
+  it('after a restart a writer that is further than the log is heard once: what is missing is counted', async () => {
+    under = await startUnderTest();
+    await under.append(permit, 'log', 0, 'abc');
+    under = await under.restart();
+    expect((await under.append(permit, 'log', 10, 'xyz')).json()).toEqual({ size: 6, dropped: 7 });
+    expect((await under.append(permit, 'log', 10, 'xyz')).json()).toEqual({ size: 6, dropped: 7 });
+    expect(await record()).toMatchObject({ dropped: 7, gapAt: 3 });
+    expect((await under.append(permit, 'log', 20, 'x')).error).toBe('conflict');
+    under = await under.restart();
+    expect((await close('?offset=15')).json()).toMatchObject({ size: 6, dropped: 9 });
+    expect((await close('?offset=99')).error).toBe('conflict');
+  });
+
+  it('a document that cannot be read takes no growing log with it', async () => {
+    under = await startUnderTest();
+    await under.append(permit, 'log', 0, 'abc');
+    const file = join(under.directory, 'acme', 'records', `${id}.json`);
+    const whole = readFileSync(file);
+    await under.server.stop();
+    writeFileSync(file, 'half');
+    under = await under.restart();
+    expect((await read()).error).toBe('not_found');
+    await under.server.stop();
+    writeFileSync(file, whole);
+    under = await under.restart();
+    expect((await read()).body.toString()).toBe('abc');
+  });
+
+  it('two logs at one time do not share the last room of the tenant, nor that of their call', async () => {
+    under = await startUnderTest({ limits: { tenantBytes: 1_000 } });
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) await under.append(permit, name, 0, '');
+    const fill = (of: typeof permit) => Promise.all(names.map((name) => under.append(of, name, 0, 'x'.repeat(600))));
+    const sizes = (await fill(permit)).map((answer) => answer.json<{ size: number; dropped: number }>());
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBe(1_000);
+    expect(sizes.reduce((sum, { dropped }) => sum + dropped, 0)).toBe(1_400);
+    const other = callPermit({ maxBytes: 700, actor: { ...permit.actor, tenant: 'roomy' } });
+    for (const name of names) await under.append(other, name, 0, '');
+    const ofCall = (await fill(other)).map((answer) => answer.json<{ size: number }>());
+    expect(ofCall.reduce((sum, { size }) => sum + size, 0)).toBe(700);
   });
 
   it('is closed as lost when its writer can write no more and nothing came for a while', async () => {

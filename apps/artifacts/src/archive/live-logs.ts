@@ -4,6 +4,9 @@
  * G1 An append names the position at which it begins, so that the same one again changes nothing.
  * G2 What does not fit (the cap of a log, the share of the call, the room of the tenant) is counted, never lost in silence.
  * G3 The bytes are stored before their count: after a crash a repeat finds how far it came.
+ * G4 A gap is durable before its append is answered. When the store has lost it all the same, a writer that goes on
+ *    after a restart is further than the log: what lies between is counted as a gap, and the log goes on.
+ * G5 Room is taken before the bytes are written: many logs at one time do not share the same room.
  */
 import { createHash } from 'node:crypto';
 import { CLOCK_LEEWAY_MS } from '@toolfabric/contract';
@@ -38,6 +41,10 @@ export class LiveLogs {
   /** Monotonic milliseconds of the last append by `tenant/id`; of one that was there at start, the start. */
   readonly #touched = new Map<string, number>();
   readonly #startedAt: number;
+  /** `tenant/id` of logs whose writer was heard since the start: from then on its position is known here. */
+  readonly #heard = new Set<string>();
+  /** `tenant/id` of logs whose last gap could not be saved yet. */
+  readonly #unsaved = new Set<string>();
 
   constructor(ctx: ArchiveContext) {
     this.#ctx = ctx;
@@ -115,33 +122,48 @@ export class LiveLogs {
     { id, offset, bytes, skipped }: Append,
   ): Promise<StoredRecord> {
     const { record } = stored;
+    const key = `${index.tenant}/${id}`;
     // Forgotten when the log is closed: what comes for a closed one must not bring it back.
-    if (record.state === 'live') this.#touched.set(`${index.tenant}/${id}`, this.#ctx.clock.monotonic());
+    if (record.state === 'live') this.#touched.set(key, this.#ctx.clock.monotonic());
     const reached = record.size + record.dropped;
-    const known = reached - (offset ?? reached);
+    const at = offset ?? reached;
+    const missing = record.state === 'live' && !this.#heard.has(key) ? Math.max(0, at - reached) : 0; // G4
+    const known = reached + missing - at;
     if (known < 0) throw new FabricError('conflict', `the stream is at ${reached}, not at ${offset}`);
-    if (known >= bytes.byteLength + skipped) return stored; // G1
+    if (missing === 0 && known >= bytes.byteLength + skipped) return this.#confirm(index, stored); // G1
     if (record.state !== 'live') throw new FabricError('conflict', 'the log is closed');
 
     const fresh = bytes.subarray(Math.min(known, bytes.byteLength));
     const kept = fresh.subarray(0, this.#room(index, stored, permit));
-    if (kept.byteLength > 0) await this.#ctx.store.appendLog(index.tenant, id, record.size, kept); // G3
-    const size = record.size + kept.byteLength;
-    const lost = bytes.byteLength + skipped - known - kept.byteLength;
+    const lost = missing + bytes.byteLength + skipped - known - kept.byteLength;
     const writableUntil = Math.max(stored.writableUntil ?? 0, permit.expires);
-    const next: StoredRecord = {
-      ...stored,
-      writableUntil,
-      record: {
-        ...record,
-        size,
-        dropped: record.dropped + lost,
-        ...(lost > 0 ? { gapAt: record.gapAt ?? size } : {}),
-      },
-    };
-    index.set(next);
-    if (lost > 0) await saveRecord(this.#ctx, index, next);
-    return next;
+    const size = record.size + kept.byteLength;
+    const gap = lost > 0 ? { gapAt: record.gapAt ?? (missing > 0 ? record.size : size) } : {};
+    const next = { ...stored, writableUntil, record: { ...record, size, dropped: record.dropped + lost, ...gap } };
+    await this.#write(index, stored, next, kept);
+    if (lost > 0) this.#unsaved.add(key);
+    return this.#confirm(index, next);
+  }
+
+  /** G3, G5. */
+  async #write(index: TenantIndex, stored: StoredRecord, next: StoredRecord, kept: Uint8Array): Promise<void> {
+    const { id, size } = stored.record;
+    index.reserve(stored, kept.byteLength);
+    try {
+      if (kept.byteLength > 0) await this.#ctx.store.appendLog(index.tenant, id, size, kept);
+      index.set(next);
+    } finally {
+      index.reserve(stored, -kept.byteLength);
+    }
+  }
+
+  /** G4: nothing is answered before its gap is saved, however often that has to be tried. */
+  async #confirm(index: TenantIndex, stored: StoredRecord): Promise<StoredRecord> {
+    const key = `${index.tenant}/${stored.record.id}`;
+    if (this.#unsaved.has(key)) await saveRecord(this.#ctx, index, stored);
+    this.#unsaved.delete(key);
+    if (stored.record.state === 'live') this.#heard.add(key);
+    return stored;
   }
 
   /** G2: bytes that may still be kept. */
@@ -166,7 +188,7 @@ export class LiveLogs {
       const complete: StoredRecord = { ...stored, record: { ...stored.record, sha256, state: 'complete', ...extra } };
       await keepBlob(this.#ctx, index, writer, { sha256, size });
       await this.#complete(index, stored, complete);
-      this.#touched.delete(`${index.tenant}/${id}`);
+      for (const known of [this.#touched, this.#heard, this.#unsaved]) known.delete(`${index.tenant}/${id}`);
       this.#ctx.events.about('artifact.stored', complete, extra);
       await store.removeLog(index.tenant, id).catch(() => this.#ctx.logger.warn('leftover', { tenant: index.tenant }));
       return complete;

@@ -31,9 +31,9 @@ const loadTenant = async (ctx: ArchiveContext, index: TenantIndex): Promise<void
   if (broken > 0 || heads.unreadable > 0) {
     logger.error('documents_broken', { tenant, records: broken, heads: heads.unreadable });
   }
-  for (const id of logs.keys()) if (index.get(id)?.record.state !== 'live') await store.removeLog(tenant, id);
   // A record that cannot be read may name any of them.
   if (records.unreadable > 0) return;
+  for (const id of logs.keys()) if (index.get(id)?.record.state !== 'live') await store.removeLog(tenant, id);
   for (const sha256 of blobs.keys()) if (!index.hasBlob(sha256)) await store.removeBlob(tenant, sha256);
 };
 

@@ -97,6 +97,12 @@ export class TenantIndex {
     else this.#calls.set(key, share);
   }
 
+  /** Room for bytes of a record that are on their way; given back with a negative number. */
+  reserve(of: StoredRecord, bytes: number): void {
+    this.reserved.bytes += bytes;
+    this.charge(of, bytes, 0);
+  }
+
   hasBlob(sha256: string): boolean {
     return this.#blobs.has(sha256);
   }
