@@ -1,6 +1,5 @@
+import { checkArguments, parseOptions } from '@toolfabric/shell-analysis';
 import { describe, expect, it } from 'vitest';
-import { checkArguments } from './check-arguments.ts';
-import { parseOptions } from './option-spec.ts';
 import { KNOWN_PROGRAMS, resolveProgram } from './resolve-program.ts';
 
 const allowed = { names: KNOWN_PROGRAMS, directories: ['/usr/local/bin', '/usr/bin', '/bin'] };

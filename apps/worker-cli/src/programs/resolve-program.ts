@@ -1,16 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FabricError } from '@toolfabric/kernel';
-import { type Checked, checkArguments } from './check-arguments.ts';
-import { FILE_PROGRAMS } from './file-programs.ts';
-import { checkFind } from './find-expression.ts';
-import { LANGUAGE_PROGRAMS } from './language-programs.ts';
-import type { ProgramRule, Refusal } from './program-rule.ts';
+import { checkProgram, type Refusal, ruleOf } from '@toolfabric/shell-analysis';
 
-const RULES: Readonly<Record<string, ProgramRule>> = { ...FILE_PROGRAMS, ...LANGUAGE_PROGRAMS };
-
-/** Every program that has a table. */
-export const KNOWN_PROGRAMS: readonly string[] = [...Object.keys(RULES), 'find'].sort();
+export { KNOWN_PROGRAMS } from '@toolfabric/shell-analysis';
 
 export interface AllowedPrograms {
   /** Names that this executor allows. */
@@ -34,18 +27,10 @@ const notAllowed = (message: string, hint: string): FabricError =>
 const shown = (argument: string): string => JSON.stringify(argument.slice(0, 100));
 
 const refuse = (name: string, { argument, why }: Refusal): FabricError => {
-  const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
+  const rule = ruleOf(name);
   const options = rule === undefined ? '' : [...new Set(rule.options.keys())].join(' ');
   const hint = options === '' ? 'See which arguments the message names.' : `Allowed options of ${name}: ${options}`;
   return notAllowed(`${name}: ${shown(argument)} is not allowed: ${why}`, hint);
-};
-
-const check = (name: string, args: readonly string[]): Checked => {
-  if (name === 'find') return checkFind(args);
-  const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
-  return rule === undefined
-    ? { refused: { argument: name, why: 'there is no table for it' } }
-    : checkArguments(rule, args);
 };
 
 const isExecutable = (file: string): boolean => {
@@ -72,9 +57,9 @@ export const resolveProgram = (allowed: AllowedPrograms, argv: readonly string[]
   if (argv.some((argument) => argument.includes('\0') || !argument.isWellFormed())) {
     throw notAllowed(`${name}: an argument holds characters that no argument can have`, list);
   }
-  const checked = check(name, args);
+  const checked = checkProgram(name, args);
   if ('refused' in checked) throw refuse(name, checked.refused);
   const place = placeOfProgram(name, allowed.directories);
   if (place === undefined) throw notAllowed(`the program ${name} is not installed on this executor`, list);
-  return { command: [place, ...checked.args], env: RULES[name]?.env ?? {} };
+  return { command: [place, ...checked.args], env: ruleOf(name)?.env ?? {} };
 };
