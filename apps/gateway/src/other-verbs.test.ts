@@ -46,6 +46,18 @@ describe('tasks', () => {
     expect(rest).toEqual({ actor: ALICE, title: 'mend it', workspace: { type: 'clone', path: '/srv/shop' } });
   });
 
+  it('FD-5, PO-9: say what the task keeps to, all of it', async () => {
+    const rules = {
+      constraints: { writable: [], forbiddenHosts: ['*.example.com'], confirm: ['git.push'] },
+      budget: { rounds: 20, callsPerTurn: 8, callsPerToolPerTurn: 4, wallMs: 3_600_000, spend: 500 },
+      mode: 'serial',
+    } satisfies Partial<TaskRecord>;
+    const bounded: TaskRecord = { ...TASK, ...rules };
+    router.scripts.createTask = () => bounded;
+    expect(await open.connect(open.alice).createTask(rules)).toStrictEqual(bounded);
+    expect(lastBody()).toMatchObject(rules);
+  });
+
   it('are created once, however often the router does not answer', async () => {
     const made = new Map<string, TaskRecord>();
     router.scripts.createTask = ({ requestKey }: RpcRequest<'createTask'>) => {

@@ -6,6 +6,7 @@ import {
   modelToolToWire,
   type ToolServiceServer,
   taskOutcomeFromWire,
+  taskRulesFromWire,
   taskToWire,
   testCommandFromWire,
   toolSummaryToWire,
@@ -45,20 +46,23 @@ export const createToolService = (deps: ToolServiceDeps): ToolServiceServer => (
 const taskVerbs = ({ door, router, clock, pace }: ToolServiceDeps) => {
   const patience = patienceOf(pace);
   return {
-    createTask: door.unary(async ({ requestKey, title, workspace: source, testCommand: declared }, context) => {
-      const { actor } = context.identity;
-      requestKeyTime(requestKey, clock.now());
-      const workspace = source && fromWire('workspace', () => workspaceSourceFromWire(source));
-      const testCommand = declared && testCommandFromWire(declared);
-      const request = {
-        actor,
-        requestKey,
-        title,
-        ...(workspace && { workspace }),
-        ...(testCommand && { testCommand }),
-      };
-      return { task: taskToWire(await router.ask('createTask', request, patience(context))) };
-    }),
+    createTask: door.unary(
+      async ({ requestKey, title, workspace: source, testCommand: declared, ...said }, context) => {
+        const { actor } = context.identity;
+        requestKeyTime(requestKey, clock.now());
+        const workspace = source && fromWire('workspace', () => workspaceSourceFromWire(source));
+        const testCommand = declared && testCommandFromWire(declared);
+        const request = {
+          actor,
+          requestKey,
+          title,
+          ...(workspace && { workspace }),
+          ...(testCommand && { testCommand }),
+          ...fromWire('mode', () => taskRulesFromWire(said)),
+        };
+        return { task: taskToWire(await router.ask('createTask', request, patience(context))) };
+      },
+    ),
     getTask: door.unary(async ({ taskId }, context) => {
       checkTaskId(taskId);
       const { actor } = context.identity;

@@ -69,6 +69,20 @@ const ready = async (): Promise<Outcome> => ({
 });
 
 describe('a task', () => {
+  it.each([
+    ['constraints', { constraints: { writable: ['src/**'] } }, { constraints: { writable: ['**'] } }],
+    ['a budget', { budget: { spend: 5 } }, { budget: { spend: 6 } }],
+    ['a mode', { mode: 'serial' }, {}],
+  ] as const)('FD-5, PO-9: keeps %s; another one under the same key is a conflict', async (_what, rules, other) => {
+    const requestKey = uuidv7();
+    const [mine, others] = [JSON.parse(JSON.stringify(rules)), JSON.parse(JSON.stringify(other))];
+    const task = await create({ requestKey, ...mine });
+    expect(task).toMatchObject(mine);
+    expect(await create({ requestKey, ...mine })).toEqual(task);
+    await expect(create({ requestKey, ...others })).rejects.toMatchObject({ type: 'conflict' });
+    await expect(create({ requestKey })).rejects.toMatchObject({ type: 'conflict' });
+  });
+
   it('without a workspace is open at once, under an id that follows from its key', async () => {
     const requestKey = uuidv7();
     const task = await create({ requestKey });

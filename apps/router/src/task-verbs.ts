@@ -168,6 +168,14 @@ const emitTask = (services: RouterServices, task: TaskRecord, type: 'task.create
   });
 };
 
+type Rules = Pick<TaskRecord, 'constraints' | 'budget' | 'mode'>;
+
+const rulesOf = ({ constraints, budget, mode }: Rules | RpcRequest<'createTask'>): Rules => ({
+  ...(constraints === undefined ? {} : { constraints }),
+  ...(budget === undefined ? {} : { budget }),
+  ...(mode === undefined ? {} : { mode }),
+});
+
 /** Create-or-verify by the request key; a retry goes on where an earlier try stopped. */
 export const createTask = async (services: RouterServices, request: RpcRequest<'createTask'>): Promise<TaskRecord> => {
   const { ctx } = services;
@@ -181,6 +189,7 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
     title: request.title,
     ...(workspace === undefined ? {} : { workspace: { id: taskId, source: workspace } }),
     ...(request.testCommand === undefined ? {} : { testCommand: declareCommand(request.testCommand) }),
+    ...rulesOf(request),
     state: workspace === undefined ? 'open' : 'preparing',
     createdAt: now,
   };
@@ -191,7 +200,8 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   const isOther =
     task.title !== wanted.title ||
     task.testCommand?.sha256 !== wanted.testCommand?.sha256 ||
-    digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null);
+    digestOf(task.workspace ?? null) !== digestOf(wanted.workspace ?? null) ||
+    digestOf(rulesOf(task)) !== digestOf(rulesOf(wanted));
   if (isOther) throw new FabricError('conflict', 'this request key was used before, for another task');
   if (task.failure) throw FabricError.fromToolError(task.failure);
   if (task.state !== 'preparing') {

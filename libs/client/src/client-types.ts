@@ -7,6 +7,9 @@ import type {
   RpcReply,
   Share,
   SpanRecord,
+  TaskBudget,
+  TaskConstraints,
+  TaskMode,
   TaskOutcome,
   TaskRecord,
   ToolSummary,
@@ -50,6 +53,12 @@ export interface NewTask {
   readonly workspace?: WorkspaceSource;
   /** What `test.run` will run; it cannot be changed later. */
   readonly testCommand?: Omit<DeclaredCommand, 'sha256'>;
+  /** Paths, hosts and actions that the task keeps to; it cannot be changed later. */
+  readonly constraints?: TaskConstraints;
+  /** What the task may use at most; it cannot be changed later. */
+  readonly budget?: TaskBudget;
+  /** `parallel` when left out. */
+  readonly mode?: TaskMode;
   /** A UUIDv7; made here when left out. The same key gives the same task. */
   readonly requestKey?: string;
 }

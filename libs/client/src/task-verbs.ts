@@ -3,6 +3,7 @@ import {
   type ToolServiceClient,
   taskFromWire,
   taskOutcomeToWire,
+  taskRulesToWire,
   testCommandToWire,
   type wireTask,
   workspaceSourceToWire,
@@ -15,12 +16,13 @@ type TaskVerbs = Pick<FabricClient, 'createTask' | 'getTask' | 'endTask'>;
 const taskOf = ({ task }: { task: wireTask.Task | undefined }) => taskFromWire(present(task));
 
 export const taskVerbs = (tools: ToolServiceClient, requester: Requester): TaskVerbs => ({
-  createTask({ title = '', workspace, testCommand, requestKey = uuidv7() }, options = {}) {
+  createTask({ title = '', workspace, testCommand, requestKey = uuidv7(), ...rules }, options = {}) {
     const request = {
       requestKey,
       title,
       workspace: workspace && workspaceSourceToWire(workspace),
       testCommand: testCommand && testCommandToWire(testCommand),
+      ...taskRulesToWire(rules),
     };
     return requester.ask(tools.createTask.bind(tools), request, taskOf, options);
   },

@@ -1,5 +1,8 @@
 import {
   type DeclaredCommand,
+  type TaskBudget,
+  type TaskConstraints,
+  TaskMode,
   TaskOutcome,
   TaskRecord,
   type WorkspaceRef,
@@ -11,6 +14,8 @@ import * as wire from './gen/toolfabric/v1/task.ts';
 
 const states = enumCodec('task state', wire.TaskState, TaskRecord.shape.state.options);
 const outcomes = enumCodec('task outcome', wire.TaskOutcome, TaskOutcome.options);
+
+const modes = enumCodec('task mode', wire.TaskMode, TaskMode.options);
 
 export type TaskOutcomeLabel = (typeof TaskOutcome.options)[number];
 
@@ -41,6 +46,60 @@ export const taskToWire = (task: TaskRecord): wire.Task => ({
   endedAtMs: task.endedAt,
   testCommand: task.testCommand && { ...task.testCommand, argv: [...task.testCommand.argv], cwd: task.testCommand.cwd },
   failure: task.failure && toolErrorToWire(task.failure),
+  ...taskRulesToWire(task),
+});
+
+/** What a task keeps to, as it stands in a request and in a task. */
+export interface TaskRules {
+  readonly constraints?: TaskConstraints | undefined;
+  readonly budget?: TaskBudget | undefined;
+  readonly mode?: TaskMode | undefined;
+}
+interface WireRules {
+  constraints: wire.TaskConstraints | undefined;
+  budget: wire.TaskBudget | undefined;
+  mode: wire.TaskMode;
+}
+
+export const taskRulesToWire = ({ constraints, budget, mode }: TaskRules): WireRules => ({
+  constraints: constraints && {
+    writable: constraints.writable && { globs: [...constraints.writable] },
+    forbiddenHosts: [...(constraints.forbiddenHosts ?? [])],
+    confirm: [...(constraints.confirm ?? [])],
+  },
+  budget: budget && {
+    rounds: budget.rounds,
+    callsPerTurn: budget.callsPerTurn,
+    callsPerToolPerTurn: budget.callsPerToolPerTurn,
+    wallMs: budget.wallMs,
+    spend: budget.spend,
+  },
+  mode: mode === undefined ? wire.TaskMode.UNSPECIFIED : (modes.toWire(mode) as wire.TaskMode),
+});
+
+const constraintsFromWire = ({ writable, forbiddenHosts, confirm }: wire.TaskConstraints): TaskConstraints => ({
+  ...(writable === undefined ? {} : { writable: writable.globs }),
+  ...(forbiddenHosts.length === 0 ? {} : { forbiddenHosts }),
+  ...(confirm.length === 0 ? {} : { confirm }),
+});
+
+const budgetFromWire = ({ rounds, callsPerTurn, callsPerToolPerTurn, wallMs, spend }: wire.TaskBudget): TaskBudget => ({
+  ...(rounds === undefined ? {} : { rounds }),
+  ...(callsPerTurn === undefined ? {} : { callsPerTurn }),
+  ...(callsPerToolPerTurn === undefined ? {} : { callsPerToolPerTurn }),
+  ...(wallMs === undefined ? {} : { wallMs }),
+  ...(spend === undefined ? {} : { spend }),
+});
+
+/** Throws `WireMismatch` for a mode that this side does not know: it would be a bound that nobody keeps. */
+export const taskRulesFromWire = ({
+  constraints,
+  budget,
+  mode,
+}: WireRules): Pick<TaskRecord, 'constraints' | 'budget' | 'mode'> => ({
+  ...(constraints === undefined ? {} : { constraints: constraintsFromWire(constraints) }),
+  ...(budget === undefined ? {} : { budget: budgetFromWire(budget) }),
+  ...(mode === wire.TaskMode.UNSPECIFIED ? {} : { mode: modes.fromWire(mode) }),
 });
 
 /** What a request declares: the hash is the fabric's. */
@@ -69,6 +128,7 @@ export const taskFromWire = (task: wire.Task): TaskRecord => {
       ? {}
       : { testCommand: { ...testCommandFromWire(task.testCommand), sha256: task.testCommand.sha256 } }),
     ...(task.failure === undefined ? {} : { failure: toolErrorFromWire(task.failure) }),
+    ...taskRulesFromWire(task),
     createdAt: task.createdAtMs,
     ...(task.endedAtMs === undefined ? {} : { endedAt: task.endedAtMs }),
   };

@@ -143,6 +143,28 @@ const task = optional(
       { cwd: printable },
     ),
     failure: toolError,
+    constraints: optional(
+      {},
+      {
+        writable: fc.array(
+          printable.filter((path) => path !== ''),
+          { maxLength: 3 },
+        ),
+        forbiddenHosts: fc.array(fc.constantFrom('a.example', '*.b.example'), { minLength: 1, maxLength: 3 }),
+        confirm: fc.array(fc.constantFrom('git.push', 'web.search'), { minLength: 1, maxLength: 3 }),
+      },
+    ),
+    budget: optional(
+      {},
+      {
+        rounds: fc.integer({ min: 1, max: 10_000 }),
+        callsPerTurn: fc.integer({ min: 1, max: 1_000 }),
+        callsPerToolPerTurn: fc.integer({ min: 1, max: 1_000 }),
+        wallMs: fc.integer({ min: 1_000, max: 30 * 86_400_000 }),
+        spend: fc.integer({ min: 1, max: 1_000_000_000 }),
+      },
+    ),
+    mode: fc.constantFrom('parallel', 'serial'),
   },
 ).map((value) => TaskRecord.parse(value));
 

@@ -1,6 +1,7 @@
 import { TaskOutcome, type TaskRecord } from '@toolfabric/contract';
 import { withFabric } from '../cli/connect.ts';
 import { EXIT } from '../cli/exit-codes.ts';
+import { TASK_RULE_FLAGS, taskRulesOf } from '../cli/task-rules.ts';
 import { TEST_FLAGS, testCommandOf } from '../cli/test-command.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
@@ -23,6 +24,7 @@ export const taskCreate: Verb = {
   flags: {
     workspace: { type: 'string', value: 'SOURCE', help: `what the task works on: ${WORKSPACE_HELP}` },
     ...TEST_FLAGS,
+    ...TASK_RULE_FLAGS,
     ...CONNECT_FLAGS,
   },
   run: (context) =>
@@ -34,6 +36,7 @@ export const taskCreate: Verb = {
           title: args.positionals[0] ?? '',
           ...(workspace === undefined ? {} : { workspace: workspaceSource(workspace) }),
           ...testCommandOf(args),
+          ...taskRulesOf(args),
         },
         request,
       );

@@ -30,6 +30,16 @@ export namespace TaskOutcome {
   export type ABANDONED = typeof TaskOutcome.ABANDONED;
 }
 
+export const TaskMode = { UNSPECIFIED: 0, PARALLEL: 1, SERIAL: 2 } as const;
+
+export type TaskMode = typeof TaskMode[keyof typeof TaskMode];
+
+export namespace TaskMode {
+  export type UNSPECIFIED = typeof TaskMode.UNSPECIFIED;
+  export type PARALLEL = typeof TaskMode.PARALLEL;
+  export type SERIAL = typeof TaskMode.SERIAL;
+}
+
 export interface Actor {
   tenant: string;
   user: string;
@@ -65,6 +75,24 @@ export interface TestCommand {
   sha256: string;
 }
 
+export interface WritablePaths {
+  globs: string[];
+}
+
+export interface TaskConstraints {
+  writable: WritablePaths | undefined;
+  forbiddenHosts: string[];
+  confirm: string[];
+}
+
+export interface TaskBudget {
+  rounds?: number | undefined;
+  callsPerTurn?: number | undefined;
+  callsPerToolPerTurn?: number | undefined;
+  wallMs?: number | undefined;
+  spend?: number | undefined;
+}
+
 export interface Task {
   taskId: string;
   actor: Actor | undefined;
@@ -76,6 +104,9 @@ export interface Task {
   endedAtMs?: number | undefined;
   testCommand: TestCommand | undefined;
   failure: ToolError | undefined;
+  constraints: TaskConstraints | undefined;
+  budget: TaskBudget | undefined;
+  mode: TaskMode;
 }
 
 function createBaseActor(): Actor {
@@ -468,6 +499,216 @@ export const TestCommand: MessageFns<TestCommand> = {
   },
 };
 
+function createBaseWritablePaths(): WritablePaths {
+  return { globs: [] };
+}
+
+export const WritablePaths: MessageFns<WritablePaths> = {
+  encode(message: WritablePaths, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.globs) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WritablePaths {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWritablePaths();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.globs.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskConstraints(): TaskConstraints {
+  return { writable: undefined, forbiddenHosts: [], confirm: [] };
+}
+
+export const TaskConstraints: MessageFns<TaskConstraints> = {
+  encode(message: TaskConstraints, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.writable !== undefined) {
+      WritablePaths.encode(message.writable, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.forbiddenHosts) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.confirm) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskConstraints {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskConstraints();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.writable = WritablePaths.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.forbiddenHosts.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.confirm.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskBudget(): TaskBudget {
+  return {
+    rounds: undefined,
+    callsPerTurn: undefined,
+    callsPerToolPerTurn: undefined,
+    wallMs: undefined,
+    spend: undefined,
+  };
+}
+
+export const TaskBudget: MessageFns<TaskBudget> = {
+  encode(message: TaskBudget, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rounds !== undefined) {
+      writer.uint32(8).uint32(message.rounds);
+    }
+    if (message.callsPerTurn !== undefined) {
+      writer.uint32(16).uint32(message.callsPerTurn);
+    }
+    if (message.callsPerToolPerTurn !== undefined) {
+      writer.uint32(24).uint32(message.callsPerToolPerTurn);
+    }
+    if (message.wallMs !== undefined) {
+      writer.uint32(32).uint64(message.wallMs);
+    }
+    if (message.spend !== undefined) {
+      writer.uint32(40).uint64(message.spend);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskBudget {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskBudget();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.rounds = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.callsPerTurn = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.callsPerToolPerTurn = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.wallMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.spend = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseTask(): Task {
   return {
     taskId: "",
@@ -480,6 +721,9 @@ function createBaseTask(): Task {
     endedAtMs: undefined,
     testCommand: undefined,
     failure: undefined,
+    constraints: undefined,
+    budget: undefined,
+    mode: 0,
   };
 }
 
@@ -514,6 +758,15 @@ export const Task: MessageFns<Task> = {
     }
     if (message.failure !== undefined) {
       ToolError.encode(message.failure, writer.uint32(82).fork()).join();
+    }
+    if (message.constraints !== undefined) {
+      TaskConstraints.encode(message.constraints, writer.uint32(90).fork()).join();
+    }
+    if (message.budget !== undefined) {
+      TaskBudget.encode(message.budget, writer.uint32(98).fork()).join();
+    }
+    if (message.mode !== 0) {
+      writer.uint32(104).int32(message.mode);
     }
     return writer;
   },
@@ -609,6 +862,30 @@ export const Task: MessageFns<Task> = {
             }
 
             message.failure = ToolError.decode(reader, reader.uint32());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.constraints = TaskConstraints.decode(reader, reader.uint32());
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.budget = TaskBudget.decode(reader, reader.uint32());
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
             continue;
           }
         }

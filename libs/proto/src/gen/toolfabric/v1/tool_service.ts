@@ -21,7 +21,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { CallProgress, CallProposal, CallView } from "./call.ts";
-import { Task, TaskOutcome, TestCommand, WorkspaceSource } from "./task.ts";
+import { Task, TaskBudget, TaskConstraints, TaskMode, TaskOutcome, TestCommand, WorkspaceSource } from "./task.ts";
 import { ModelTool, ToolSummary } from "./tool.ts";
 
 export interface CreateTaskRequest {
@@ -29,6 +29,9 @@ export interface CreateTaskRequest {
   title: string;
   workspace: WorkspaceSource | undefined;
   testCommand: TestCommand | undefined;
+  constraints: TaskConstraints | undefined;
+  budget: TaskBudget | undefined;
+  mode: TaskMode;
 }
 
 export interface CreateTaskResponse {
@@ -112,7 +115,15 @@ export interface GetCallResponse {
 }
 
 function createBaseCreateTaskRequest(): CreateTaskRequest {
-  return { requestKey: "", title: "", workspace: undefined, testCommand: undefined };
+  return {
+    requestKey: "",
+    title: "",
+    workspace: undefined,
+    testCommand: undefined,
+    constraints: undefined,
+    budget: undefined,
+    mode: 0,
+  };
 }
 
 export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
@@ -128,6 +139,15 @@ export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
     }
     if (message.testCommand !== undefined) {
       TestCommand.encode(message.testCommand, writer.uint32(34).fork()).join();
+    }
+    if (message.constraints !== undefined) {
+      TaskConstraints.encode(message.constraints, writer.uint32(42).fork()).join();
+    }
+    if (message.budget !== undefined) {
+      TaskBudget.encode(message.budget, writer.uint32(50).fork()).join();
+    }
+    if (message.mode !== 0) {
+      writer.uint32(56).int32(message.mode);
     }
     return writer;
   },
@@ -175,6 +195,30 @@ export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
             }
 
             message.testCommand = TestCommand.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.constraints = TaskConstraints.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.budget = TaskBudget.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
             continue;
           }
         }
