@@ -10,9 +10,10 @@ import {
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
+import { factsOf } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
 import { operationKeyOf } from '@toolfabric/ledger';
-import type { PolicyAnswer } from '@toolfabric/ports';
+import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
 import { checkBackground, runsApart } from './check-background.ts';
 import { routeCall } from './route-call.ts';
@@ -74,8 +75,19 @@ const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args)
   throw new FabricError('invalid_arguments', `the arguments do not fit the tool: ${first.join('; ')}`, { fields });
 };
 
-const decide = (services: RouterServices, request: CallRequest, task: TaskRecord, tool: RegistryRecord, args: Args) => {
-  const answer = services.policy.decide({ actor: request.actor, task, tool, args });
+interface Proposal {
+  readonly request: CallRequest;
+  readonly task: TaskRecord;
+  readonly tool: RegistryRecord;
+  readonly args: Args;
+}
+
+/** What the arguments, the task and the contract tell of a proposal. */
+const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
+  factsOf({ contract: tool.contract, args, actor: request.actor, task, environment });
+
+const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
+  const answer = services.policy.decide({ actor: request.actor, task, tool, args, facts });
   if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
   return answer;
 };
@@ -131,7 +143,9 @@ export const checkCall = async (
   const tool = resolveTool(registry.index, request.tool, { visible });
   checkSchema(services, tool, args);
   checkBackground(request, tool.contract);
-  const answer = decide(services, request, task, tool, args);
+  const proposal: Proposal = { request, task, tool, args };
+  const facts = readFacts(services, proposal);
+  const answer = decide(services, proposal, facts);
   const { contract, digest } = tool;
   const { decision } = answer;
   const { governance } = contract;

@@ -12,6 +12,7 @@ export interface RouterConfig {
   readonly kinds: readonly string[];
   readonly policy: RiskPolicyInput;
   readonly tenancy: 'single' | 'shared';
+  readonly environment: 'development' | 'production';
   readonly pace: Pace;
   readonly faults: Faults;
   readonly telemetry: TelemetrySettings;
@@ -32,6 +33,7 @@ const Environment = z.object({
   TOOLFABRIC_POLICY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
+  TOOLFABRIC_ENVIRONMENT: z.enum(['development', 'production']).default('production'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
@@ -69,6 +71,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     kinds: values.TOOLFABRIC_KINDS.split(','),
     policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
     tenancy: values.TOOLFABRIC_TENANCY,
+    environment: values.TOOLFABRIC_ENVIRONMENT,
     telemetry: telemetrySettings(values),
     ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
       ? {}

@@ -1,4 +1,4 @@
-import type { PolicyEngine } from '@toolfabric/ports';
+import type { CallFacts, PolicyEngine } from '@toolfabric/ports';
 import type { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
 import type { TaskCache } from './task-cache.ts';
@@ -15,4 +15,6 @@ export interface RouterServices {
   readonly fill: { share: number };
   /** Whether the executors serve more than one tenant. */
   readonly tenancy: 'single' | 'shared';
+  /** What policies are told about where this is. */
+  readonly environment: CallFacts['environment'];
 }

@@ -88,7 +88,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf,
-    storesApart: (kind) => lives.get(kind)?.recent.some(({ storage }) => storage === 'own') ?? false,
+    storesApart: (kind) => lives.get(kind)?.storesApart ?? true,
     homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
   };
   return {
@@ -99,6 +99,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     lives,
     fill: { share: 0 },
     tenancy: config.tenancy,
+    environment: config.environment,
   };
 };
 

@@ -1,6 +1,6 @@
 import { type Actor, type RegistryRecord, RiskGroup, type TaskRecord, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import type { PolicyAnswer } from '@toolfabric/ports';
+import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_RISK_POLICY, NEVER_ALLOWED, type RiskPolicyInput } from './policy-config.ts';
@@ -28,8 +28,20 @@ const toolOf = (risk: RiskGroup, name = 'workspace.edit_file', timeout = 10_000,
   modelDigest: '',
 });
 
+const factsFor = ({ contract }: RegistryRecord): CallFacts => ({
+  hosts: [],
+  paths: [],
+  writes: [],
+  credential: 'none',
+  environment: 'development',
+  taint: [],
+  risk: contract.governance.risk,
+  raisedBy: [],
+  roles: [],
+});
+
 const ask = (policy: RiskPolicyInput, tool: RegistryRecord, who = actor): PolicyAnswer =>
-  createRiskPolicy(policy).decide({ actor: who, task: taskOf(who), tool, args: {} });
+  createRiskPolicy(policy).decide({ actor: who, task: taskOf(who), tool, args: {}, facts: factsFor(tool) });
 
 const refusal = (config: unknown): FabricError => {
   try {
@@ -95,7 +107,9 @@ describe('rules', () => {
 
   it('a task of another tenant is denied, whatever is allowed', () => {
     const task = taskOf({ ...actor, tenant: 'other' });
-    const answer = createRiskPolicy(DEFAULT_RISK_POLICY).decide({ actor, task, tool: toolOf('read'), args: {} });
+    const answer = createRiskPolicy(DEFAULT_RISK_POLICY).decide({
+      ...{ actor, task, tool: toolOf('read'), args: {}, facts: factsFor(toolOf('read')) },
+    });
     expect(answer).toMatchObject({ verdict: 'deny', rule: 'tenant_mismatch' });
   });
 });

@@ -1,6 +1,6 @@
-import type { Actor, DecisionSummary, RegistryRecord, ToolContract } from '@toolfabric/contract';
+import type { Actor, DecisionSummary, RegistryRecord, RiskGroup, ToolContract } from '@toolfabric/contract';
 import { digestOf } from '@toolfabric/kernel';
-import type { PolicyAnswer, PolicyEngine, PolicyQuestion } from '@toolfabric/ports';
+import type { PolicyAnswer, PolicyEngine, PolicyExplanation, PolicyQuestion } from '@toolfabric/ports';
 import { NEVER_ALLOWED, type PolicyRules, parseRiskPolicy, type RiskPolicyInput } from './policy-config.ts';
 
 interface Scope {
@@ -15,7 +15,7 @@ interface Ruling {
 }
 
 /** Forbid wins, then ask; the name of the rule says where it stands. */
-const rulingOf = (scopes: readonly Scope[], { name, governance: { risk } }: ToolContract): Ruling => {
+const rulingOf = (scopes: readonly Scope[], { name }: ToolContract, risk: RiskGroup): Ruling => {
   const tool = scopes.find(({ rules }) => rules.denyTools.includes(name));
   if (tool !== undefined) return { verdict: 'deny', rule: `${tool.name}.deny_tool.${name}` };
   for (const verdict of ['deny', 'ask', 'allow'] as const) {
@@ -63,19 +63,37 @@ export const createRiskPolicy = (input: RiskPolicyInput): PolicyEngine => {
     reason,
   });
 
+  const decide = ({ actor, task, tool, facts, approval }: PolicyQuestion): PolicyAnswer => {
+    if (task.actor.tenant !== actor.tenant) return deny('tenant_mismatch', 'the task belongs to another tenant');
+    const scopes = scopesFor(actor);
+    const { risk, raisedBy, resource, account } = facts;
+    const { verdict, rule } = rulingOf(scopes, tool.contract, risk);
+    if (verdict === 'deny') return deny(rule, `the policy does not allow ${tool.contract.name} (${risk}) here`);
+    const decision: DecisionSummary = {
+      policyVersion: version,
+      rule,
+      risk,
+      ...(raisedBy.length === 0 ? {} : { raisedBy: raisedBy.slice(0, 20) }),
+      ...(resource === undefined ? {} : { resource }),
+      ...(account === undefined ? {} : { account }),
+      limits: limitsOf(scopes, tool.contract),
+    };
+    const strength = risk === 'irreversible' || risk === 'privileged' ? 'strong' : 'confirm';
+    const isAsked = verdict === 'ask' || NEVER_ALLOWED.has(risk) || facts.confirm === true;
+    if (!isAsked || approval === 'strong' || approval === strength) return { verdict: 'allow', decision };
+    const reason = `a person must approve ${tool.contract.name} (${risk})`;
+    return { verdict: 'needs_approval', decision: { ...decision, strength }, reason };
+  };
+
   return {
     version,
-    decide({ actor, task, tool }: PolicyQuestion): PolicyAnswer {
-      if (task.actor.tenant !== actor.tenant) return deny('tenant_mismatch', 'the task belongs to another tenant');
-      const scopes = scopesFor(actor);
-      const { verdict, rule } = rulingOf(scopes, tool.contract);
-      const risk = tool.contract.governance.risk;
-      if (verdict === 'deny') return deny(rule, `the policy does not allow ${tool.contract.name} (${risk}) here`);
-      const decision = { policyVersion: version, rule, limits: limitsOf(scopes, tool.contract) };
-      if (verdict === 'allow' && !NEVER_ALLOWED.has(risk)) return { verdict, decision };
-      return { verdict: 'needs_approval', decision, reason: `a person must approve ${tool.contract.name} (${risk})` };
+    decide,
+    explain: (question): PolicyExplanation => {
+      const answer = decide(question);
+      const rules = [answer.verdict === 'deny' ? answer.rule : answer.decision.rule];
+      return { answer, steps: [{ approval: 'none', allowed: answer.verdict === 'allow', rules }] };
     },
     couldAllow: (actor: Actor, tool: RegistryRecord): boolean =>
-      rulingOf(scopesFor(actor), tool.contract).verdict !== 'deny',
+      rulingOf(scopesFor(actor), tool.contract, tool.contract.governance.risk).verdict !== 'deny',
   };
 };

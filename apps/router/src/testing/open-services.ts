@@ -32,7 +32,7 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.
     contractOf: async (tool) => (tool.digest.length < 64 ? sampleContract() : registry.contractOf(tool)),
-    storesApart: () => watch.recent.some(({ storage }) => storage === 'own'),
+    storesApart: () => watch.storesApart,
     homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => watch.living(incarnation) }),
   };
   return {
@@ -43,5 +43,6 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     lives: new Map([['cli', watch]]),
     fill: { share: 0 },
     tenancy: 'single',
+    environment: 'development',
   };
 };

@@ -21,6 +21,7 @@ export const startRouter = (
       kinds: ['cli'],
       policy,
       tenancy: 'single',
+      environment: 'development',
       pace: PACES.test,
       faults: noFaults,
       telemetry: { sampling: 0 },

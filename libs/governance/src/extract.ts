@@ -1,0 +1,109 @@
+import { posix } from 'node:path';
+import { compileRaise, type RaiseCondition, readPointer } from '@toolfabric/catalogue';
+import type { Actor, RiskGroup, TaintMark, TaskRecord, ToolContract } from '@toolfabric/contract';
+import type { CallFacts } from '@toolfabric/ports';
+import { hostsOf } from './extract-hosts.ts';
+import { resourceOf } from './extract-resource.ts';
+import { higherRisk, riskLevel } from './risk-order.ts';
+
+export interface FactsInput {
+  readonly contract: ToolContract;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly actor: Actor;
+  readonly task: Pick<TaskRecord, 'taskId' | 'constraints' | 'testCommand'>;
+  /** Compiled for the digest of the contract; compiled here when left out. */
+  readonly raises?: CompiledRaises;
+  readonly environment: CallFacts['environment'];
+  readonly taint?: readonly TaintMark[];
+  readonly roles?: readonly string[];
+  readonly requestLimits?: CallFacts['requestLimits'];
+}
+
+export type CompiledRaises = readonly {
+  readonly name: string;
+  readonly to: RiskGroup;
+  readonly holds: RaiseCondition;
+}[];
+
+/** Throws `contract_invalid`. */
+export const compileRaises = (contract: ToolContract): CompiledRaises =>
+  (contract.governance.raise ?? []).map(({ name, when, to }) => ({ name, to, holds: compileRaise(contract, when) }));
+
+interface Found {
+  readonly pointer: string;
+  readonly text: string;
+}
+
+/** The texts at the pointers; a list gives its items. What is not there is not reached. */
+const textsAt = (args: unknown, pointers: readonly string[] = []): Found[] =>
+  pointers.flatMap((pointer) => {
+    const value = readPointer(args, pointer);
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return items.flatMap((item, index) =>
+      typeof item === 'string' ? [{ pointer: Array.isArray(value) ? `${pointer}/${index}` : pointer, text: item }] : [],
+    );
+  });
+
+const pathsOf = (texts: readonly Found[]): string[] =>
+  [...new Set(texts.map(({ text }) => posix.normalize(text).replace(/(?<=.)\/$/, '')))].sort();
+
+/** A rule that cannot be said of these arguments raises: what nobody can judge is no reason for less care. */
+const applies = (holds: RaiseCondition, { args, task }: FactsInput): boolean => {
+  try {
+    return holds(args, task);
+  } catch {
+    return true;
+  }
+};
+
+const raisedRisk = (input: FactsInput): Pick<CallFacts, 'risk' | 'raisedBy'> => {
+  const { risk } = input.contract.governance;
+  const raising = (input.raises ?? compileRaises(input.contract)).filter(
+    ({ to, holds }) => riskLevel(to) > riskLevel(risk) && applies(holds, input),
+  );
+  return {
+    risk: raising.reduce((highest, { to }) => higherRisk(highest, to), risk),
+    raisedBy: raising.map(({ name }) => name),
+  };
+};
+
+/** A handle says whose it is by its beginning; one that says nothing is taken for everybody's. */
+const credentialOf = ({ execution }: ToolContract): CallFacts['credential'] => {
+  const owners = execution.credentials.map((handle) => /^(user|tenant):/.exec(handle)?.[1] ?? 'shared');
+  if (owners.includes('shared')) return 'shared';
+  return owners.includes('tenant') ? 'tenant' : owners.includes('user') ? 'user' : 'none';
+};
+
+const accountOf = ({ tenant, user }: Actor, credential: CallFacts['credential']): string | undefined => {
+  if (credential === 'none') return undefined;
+  return credential === 'user' ? `${tenant}/${user}` : credential === 'tenant' ? tenant : 'shared';
+};
+
+const asksToConfirm = ({ name, capability }: ToolContract, { constraints }: FactsInput['task']): boolean =>
+  (constraints?.confirm ?? []).some((named) => named === name || named === capability.intent);
+
+/**
+ * What policy, constraints, taint and approvals need to know of a proposal whose arguments fit its contract. Pure.
+ * Throws `invalid_arguments` for a host or a resource that cannot be told.
+ */
+export const factsOf = (input: FactsInput): CallFacts => {
+  const { contract, args, actor, task, environment, taint = [], roles = [], requestLimits } = input;
+  const { governance } = contract;
+  const credential = credentialOf(contract);
+  const account = accountOf(actor, credential);
+  const written = textsAt(args, governance.writes);
+  return {
+    hosts: hostsOf(textsAt(args, governance.hosts)),
+    paths: pathsOf([...written, ...textsAt(args, governance.executes)]),
+    writes: pathsOf(written),
+    ...(governance.resource === undefined ? {} : { resource: resourceOf(governance.resource, args) }),
+    ...(account === undefined ? {} : { account: account.slice(0, 200) }),
+    credential,
+    environment,
+    taint,
+    ...raisedRisk(input),
+    ...(asksToConfirm(contract, task) ? { confirm: true } : {}),
+    ...(requestLimits === undefined ? {} : { requestLimits }),
+    roles,
+  };
+};
