@@ -54,6 +54,16 @@ describe('the configuration', () => {
     expect(() => readConfig({ ...ENV, [name]: value })).toThrow();
   });
 
+  it('reads the issuers that are believed, and names what is wrong with one', () => {
+    const file = join(folder, 'issuers.json');
+    const issuer = { issuer: 'https://id.example', audience: 'toolfabric', tenant: 'acme' };
+    writeFileSync(file, JSON.stringify([issuer]));
+    expect(readConfig({ ...ENV, TOOLFABRIC_OIDC_FILE: file }).issuers).toMatchObject([issuer]);
+    expect(readConfig(ENV).issuers).toEqual([]);
+    writeFileSync(file, JSON.stringify([{ ...issuer, audience: '' }]));
+    expect(() => readConfig({ ...ENV, TOOLFABRIC_OIDC_FILE: file })).toThrow(/audience/);
+  });
+
   it('arms fault points in a test', () => {
     const env = { ...ENV, TOOLFABRIC_TEST: '1', TOOLFABRIC_FAULTS: 'gateway.after-accept:pause:2' };
     expect(() => readConfig(env).faults.at('gateway.after-accept')).not.toThrow();

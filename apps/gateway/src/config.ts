@@ -5,12 +5,15 @@ import type { ListenConfig } from '@toolfabric/service-host';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
 import { type GatewayLimits, LIMITS } from './limits.ts';
+import { OidcFile, type OidcIssuer } from './oidc/issuer-config.ts';
 
 export interface GatewayConfig {
   readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
   readonly listen: ListenConfig;
   /** JSON list of `TokenEntry`. */
   readonly tokensFile: string;
+  /** Issuers of tokens that are believed beside our own. */
+  readonly issuers: readonly OidcIssuer[];
   readonly pace: Pace;
   readonly limits: GatewayLimits;
   readonly faults: Faults;
@@ -29,6 +32,7 @@ const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
   TOOLFABRIC_TOKENS_FILE: z.string().min(1),
+  TOOLFABRIC_OIDC_FILE: z.string().min(1).optional(),
   TOOLFABRIC_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
   TOOLFABRIC_GATEWAY_PORT: Port.default(7400),
   TOOLFABRIC_GATEWAY_INSECURE: z.enum(['0', '1']).default('0'),
@@ -63,6 +67,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     },
     ...artifactsOf(values.TOOLFABRIC_ARTIFACTS_URL, values.TOOLFABRIC_ARTIFACTS_CA_FILE),
     tokensFile: values.TOOLFABRIC_TOKENS_FILE,
+    issuers: issuersOf(values.TOOLFABRIC_OIDC_FILE),
     pace: PACES[values.TOOLFABRIC_PACE],
     limits: LIMITS,
     telemetry: telemetrySettings(values),
@@ -76,6 +81,13 @@ const artifactsOf = (url: string | undefined, caFile: string | undefined): Pick<
   url === undefined
     ? {}
     : { artifacts: { url, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } };
+
+const issuersOf = (file: string | undefined): readonly OidcIssuer[] => {
+  if (file === undefined) return [];
+  const read = OidcFile.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  if (read.success) return read.data;
+  throw new Error(`TOOLFABRIC_OIDC_FILE is not valid: ${z.prettifyError(read.error)}`);
+};
 
 const tlsOf = (certFile: string | undefined, keyFile: string | undefined): ListenConfig['tls'] => {
   if (certFile === undefined && keyFile === undefined) return undefined;

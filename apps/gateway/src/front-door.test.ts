@@ -20,7 +20,13 @@ it('D1: a request that slips in after the stop is unavailable and starts nothing
   const tokens = new TokenBook();
   tokens.replace([entry]);
   const requests = new RequestsPerToken(1);
-  const door = new FrontDoor({ tokens, requests, clock: systemClock, logger: silentLogger, telemetry: noTelemetry });
+  const door = new FrontDoor({
+    identities: { tokens, now: systemClock.now },
+    requests,
+    clock: systemClock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
   let begun = 0;
   const verb = door.unary<object, string>(async () => {
     begun += 1;

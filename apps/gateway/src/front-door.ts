@@ -5,12 +5,11 @@
  */
 import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from '@grpc/grpc-js';
 import { type Clock, FabricError, type Logger, type Span, type Telemetry, traceparentOf } from '@toolfabric/kernel';
-import { authenticate, unauthenticated } from './authenticate.ts';
+import { type Authenticator, authenticate, unauthenticated } from './authenticate.ts';
 import { toServiceError } from './grpc-status.ts';
 import { isUnreadable } from './readable-requests.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestsPerToken } from './requests-per-token.ts';
-import type { TokenBook } from './tokens.ts';
 import { RequestWatch } from './watch-requests.ts';
 
 interface SurfaceCall {
@@ -23,7 +22,7 @@ interface SurfaceCall {
 }
 
 export interface FrontDoorDeps {
-  readonly tokens: TokenBook;
+  readonly identities: Authenticator;
   readonly requests: RequestsPerToken;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -68,12 +67,12 @@ export class FrontDoor {
   }
 
   async #through<T>(call: SurfaceCall, request: unknown, verb: (context: RequestContext) => Promise<T>): Promise<T> {
-    const { tokens, requests, clock } = this.#deps;
+    const { identities, requests, clock } = this.#deps;
     const watched = this.#watch.begin(call.getPath());
     let leave = () => {};
     try {
       if (this.#stopping) throw new FabricError('unavailable', 'this gateway is stopping'); // D1
-      const identity = authenticate(call.metadata, tokens, clock.now); // D2
+      const identity = await authenticate(call.metadata, identities); // D2
       const span = watched.known(identity, call.metadata);
       leave = requests.enter(identity.tokenId); // D3
       if (isUnreadable(request)) throw new FabricError('invalid_request', 'the message cannot be read'); // D4

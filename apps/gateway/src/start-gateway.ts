@@ -13,6 +13,7 @@ import { createArtifactService } from './artifact-service.ts';
 import type { GatewayConfig } from './config.ts';
 import { FrontDoor } from './front-door.ts';
 import { bind, createGrpcServer, shutDown } from './grpc-server.ts';
+import { Issuers } from './oidc/issuers.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { createRegistryService } from './registry-service.ts';
 import { RequestsPerToken } from './requests-per-token.ts';
@@ -47,7 +48,9 @@ export const startGateway = async (
   ports.onSettled((notice) => pending.onSettled(notice));
   telemetry.metrics.gauge('toolfabric_waiting_callers', {}, () => pending.size);
   const requests = new RequestsPerToken(limits.requestsPerToken);
-  const door = new FrontDoor({ tokens, requests, clock, logger, telemetry });
+  const issuers = config.issuers.length === 0 ? {} : { issuers: new Issuers(config.issuers, clock.now) };
+  const identities = { tokens, now: clock.now, ...issuers };
+  const door = new FrontDoor({ identities, requests, clock, logger, telemetry });
   const { metrics } = telemetry;
   const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits, metrics });
   const access = new ArtifactAccess(router, front, pace);

@@ -5,6 +5,7 @@ import { type Faults, type Logger, noFaults, PACES, silentLogger, systemClock } 
 import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
 import type { ListenConfig } from '@toolfabric/service-host';
 import { type GatewayLimits, LIMITS } from '../limits.ts';
+import type { OidcIssuer } from '../oidc/issuer-config.ts';
 import { type Gateway, startGateway } from '../start-gateway.ts';
 import { issueToken, type NewToken, type TokenEntry } from '../tokens.ts';
 
@@ -37,6 +38,7 @@ export interface OpenOptions {
   readonly faults?: Faults;
   readonly logger?: Logger;
   readonly front?: ArtifactFront;
+  readonly issuers?: readonly OidcIssuer[];
   /** Known tokens in place of new ones for alice and bob. */
   readonly tokens?: readonly TokenEntry[];
 }
@@ -64,6 +66,7 @@ export const openGateway = async <Client extends Closable>(
   const config = {
     listen: { host: '127.0.0.1', port: 0, insecure: false, ...options.listen },
     tokensFile,
+    issuers: options.issuers ?? [],
     pace: { ...PACES.test, rpcAttemptMs: 200, waitPollMs: options.pollMs ?? 60_000, drainMs: 1_000 },
     limits: { ...LIMITS, ...options.limits },
     faults: options.faults ?? noFaults,
