@@ -11,6 +11,7 @@ import type { PaceName } from '@toolfabric/kernel';
 import { PACES, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { approvalKey, callKey, changeRecord, claimKey, toolKey } from '@toolfabric/ledger';
 import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } from '@toolfabric/testkit';
+import { TRACKER_CONTRACTS } from '../peers/tracker-worker/src/contracts.ts';
 import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
 import { readTruth } from '../peers/truth/src/tools.ts';
 
@@ -21,9 +22,15 @@ const APPS = {
   cli: join(ROOT, 'apps/worker-cli'),
   artifacts: join(ROOT, 'apps/artifacts'),
   truth: join(ROOT, 'test/peers/truth'),
+  /** An outside issue tracker, and the worker of the pool `tracker` that writes to it. */
+  tracker: join(ROOT, 'test/peers/tracker'),
+  'tracker-worker': join(ROOT, 'test/peers/tracker-worker'),
   'trace-writer': join(ROOT, 'apps/trace-writer'),
 } as const;
 export type AppName = keyof typeof APPS;
+
+/** The pool of a worker; its bus user is `worker-` and the pool. */
+const POOLS: Partial<Record<AppName, string>> = { cli: 'cli', truth: 'truth', 'tracker-worker': 'tracker' };
 
 export const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' } as const;
 
@@ -47,8 +54,9 @@ export class Cluster {
   readonly #healthy = new Map<AppName, SpawnedService>();
   /** The same for every gateway, so that clients find the next one. */
   readonly #gatewayPort: number;
-  /** Likewise for the artifact store. */
+  /** Likewise for the artifact store, and for the tracker. */
   readonly #artifactsPort: number;
+  readonly #trackerPort: number;
   /** Services that start from now on are told of the store. */
   #hasArtifacts = false;
   readonly #clients: FabricClient[] = [];
@@ -59,12 +67,13 @@ export class Cluster {
     nats: TestNats,
     directory: string,
     pace: PaceName,
-    ports: { gateway: number; artifacts: number },
+    ports: { gateway: number; artifacts: number; tracker: number },
     kinds: readonly string[],
   ) {
     this.kinds = kinds;
     this.#gatewayPort = ports.gateway;
     this.#artifactsPort = ports.artifacts;
+    this.#trackerPort = ports.tracker;
     this.nats = nats;
     this.directory = directory;
     this.pace = pace;
@@ -76,17 +85,19 @@ export class Cluster {
     const kinds = ['cli', 'truth', ...(options.kinds ?? [])];
     const nats = await startNats({ kinds, pace: PACES[pace], ...sizes });
     const directory = mkdtempSync(join(tmpdir(), 'toolfabric-cluster-'));
-    const ports = { gateway: await freePort(), artifacts: await freePort() };
+    const ports = { gateway: await freePort(), artifacts: await freePort(), tracker: await freePort() };
     const cluster = new Cluster(nats, directory, pace, ports, kinds);
     cluster.#writeFiles();
     cluster.ledger = await nats.connectAsRouter('test-observer');
     return cluster;
   }
 
-  /** Services as asked for, each ready, and the truth tools published. */
+  /** Services as asked for, each ready, and the tools of the test pools published. */
   static async startWith(apps: readonly AppName[], options: ClusterOptions = {}): Promise<Cluster> {
-    const cluster = await Cluster.start(options);
+    const tracked = apps.includes('tracker-worker') ? ['tracker'] : [];
+    const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...tracked] });
     await cluster.publishTruth();
+    if (tracked.length > 0) await cluster.publish(TRACKER_CONTRACTS);
     cluster.#hasArtifacts = apps.includes('artifacts');
     await Promise.all(apps.map((app) => cluster.ensure(app)));
     return cluster;
@@ -113,9 +124,21 @@ export class Cluster {
     return identity === undefined ? lines : lines.filter((line) => line.identity === identity);
   }
 
+  get trackerAddress(): string {
+    return `127.0.0.1:${this.#trackerPort}`;
+  }
+
+  get trackerFile(): string {
+    return join(this.directory, 'tracker.log');
+  }
+
+  publishTruth(): Promise<void> {
+    return this.publish(TRUTH_CONTRACTS);
+  }
+
   /** As a publisher would leave them: the same checks, the same records. */
-  async publishTruth(): Promise<void> {
-    for (const value of TRUTH_CONTRACTS) {
+  async publish(contracts: readonly unknown[]): Promise<void> {
+    for (const value of contracts) {
       const contract = parseContract(value);
       assertPublishable(contract, []);
       const record: RegistryRecord = { contract, state: 'published', ...contractDigests(contract), publishedAt: 0 };
@@ -154,7 +177,8 @@ export class Cluster {
   /** Starts a service; `faults` are armed fault points such as `worker.started:kill`. */
   spawn(app: AppName, faults = '', env: Record<string, string> = {}): SpawnedService {
     if (app === 'artifacts') this.#hasArtifacts = true;
-    const user = app === 'cli' || app === 'truth' ? `worker-${app}` : app;
+    const pool = POOLS[app];
+    const user = pool === undefined ? app : `worker-${pool}`;
     const service = spawnService(APPS[app], {
       TOOLFABRIC_NATS_URL: this.nats.url,
       TOOLFABRIC_NKEY_SEED_FILE: join(this.directory, `${user}.seed`),
@@ -175,6 +199,9 @@ export class Cluster {
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
       TRUTH_FILE: this.truthFile,
+      TRACKER_FILE: this.trackerFile,
+      TRACKER_PORT: String(this.#trackerPort),
+      TRACKER_URL: `http://${this.trackerAddress}`,
       ...(app === 'trace-writer'
         ? { TOOLFABRIC_TRACE_DIR: join(this.directory, 'traces'), TOOLFABRIC_HEALTH_PORT: '0' }
         : {}),

@@ -21,6 +21,7 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   decision: call.decision,
   ...(governance.redact.length === 0 ? {} : { redact: governance.redact }),
   ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
+  ...(call.operation === undefined ? {} : { operation: call.operation }),
   ...(call.testCommand === undefined ? {} : { testCommand: call.testCommand }),
   ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
 });

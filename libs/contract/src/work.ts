@@ -44,6 +44,8 @@ export const WorkBody = z.strictObject({
   /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */
   permit: Envelope.optional(),
   approvalDigest: z.string().optional(),
+  /** Key of the operation of the call, the same in every attempt: what the other side may be given to know it again. */
+  operation: z.string().optional(),
   /** Milliseconds since the epoch: the end of the call. */
   deadline: z.int(),
   /** Milliseconds since the epoch: after it the signature is stale. */

@@ -8,6 +8,8 @@ import type { Redactor } from './redactor.ts';
 export interface ToolContext {
   readonly callId: string;
   readonly epoch: number;
+  /** The same in every attempt of this action, and of no other: for another side that knows repeated requests. */
+  readonly operationKey: string;
   readonly actor: Actor;
   readonly taskId: string;
   /** Aborted at a cancel, at the deadline, when the claim is lost and when the worker must stop. */

@@ -61,6 +61,7 @@ const contextOf = (
 ): ToolContext => ({
   callId: body.callId,
   epoch: body.epoch,
+  operationKey: body.operation ?? body.parentCallId ?? body.callId,
   actor: body.actor,
   taskId: body.taskId,
   signal: execution.signal,

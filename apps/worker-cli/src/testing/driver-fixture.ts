@@ -89,6 +89,7 @@ export const contextFor = (
   options: CallOptions = {},
 ): ToolContext => ({
   callId: `2969-${randomId()}`,
+  operationKey: 'op.fixture',
   epoch: 1,
   actor: { tenant: 'acme', user: 'u', agent: 'a' },
   taskId: workspace?.id ?? 't-none',

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+/** What goes wrong with a write. Each is armed for a number of writes, and gone after them. */
+export const FaultMode = z.enum([
+  /** Written, and then the connection is closed without an answer. */
+  'drop_receipt',
+  /** Nothing is written, and the connection is closed. */
+  'drop_request',
+  /** Written at once, answered after `delayMs`. */
+  'delay',
+  /** Written after `delayMs` although its client may be gone by then: what no epoch of ours can stop. */
+  'delay_write',
+  /** Processed twice, as behind a proxy that repeats requests. */
+  'duplicate',
+  /** Written once and answered twice on one connection. */
+  'duplicate_answer',
+  /** Written, and answered with 500. */
+  'error_after',
+  /** Not written, and answered with 500: nothing in it says so. */
+  'error_before',
+  /** Not written: 429 with `Retry-After`. */
+  'rate_limited',
+]);
+export type FaultMode = z.infer<typeof FaultMode>;
+
+export const Arm = z.strictObject({
+  mode: FaultMode,
+  /** Writes that it befalls. */
+  times: z.int().min(1).max(1_000).default(1),
+  delayMs: z.int().min(0).max(60_000).default(0),
+});
+export type Arm = z.output<typeof Arm>;
+
+export const Settings = z.strictObject({
+  /** Whether an `Idempotency-Key` that was seen gives the first answer again instead of a second comment. */
+  dedupe: z.boolean().optional(),
+  /** A comment is listed and found only so many milliseconds after it was written. */
+  searchLagMs: z.int().min(0).max(600_000).optional(),
+});
+export type Settings = z.output<typeof Settings>;
+
+/** First armed, first befalls. */
+export class ArmedFaults {
+  readonly #queue: { arm: Arm; left: number }[] = [];
+
+  add(arm: Arm): void {
+    this.#queue.push({ arm, left: arm.times });
+  }
+
+  clear(): void {
+    this.#queue.length = 0;
+  }
+
+  next(): Arm | undefined {
+    const head = this.#queue[0];
+    if (head === undefined) return undefined;
+    head.left -= 1;
+    if (head.left <= 0) this.#queue.shift();
+    return head.arm;
+  }
+}
