@@ -255,6 +255,20 @@ describe('TR-1: what a settled call tells', () => {
     expect(queued).toMatchObject({ id: `${callId}:queued.1`, actor: ADA });
     expect(tap.ofCall(callId, 'call.accepted')?.attributes['state']).toBe('awaiting_approval');
   });
+
+  it('RE-1: which is told also when the router dies before it could tell', async () => {
+    const client = cluster.client();
+    const args = { identity: `queued-${uuidv7()}` };
+    const { callId } = await client.startCall({ taskId, tool: 'truth.append_outside', args });
+    await cluster.waitForState(callId, ['awaiting_approval']);
+    const armed = await cluster.arm('router', 'router.after-queued:kill');
+    await cluster.grant(callId);
+    expect(await armed.exited).toMatchObject({ signal: 'SIGKILL' });
+    await cluster.ensure('router');
+    await cluster.waitForState(callId, ['ok']);
+    const queued = await waitFor(async () => tap.ofCall(callId, 'call.queued'));
+    expect(queued).toMatchObject({ id: `${callId}:queued.1`, attributes: { epoch: 1 } });
+  });
 });
 
 describe('two tenants', () => {

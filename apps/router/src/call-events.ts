@@ -7,7 +7,7 @@ type Attributes = FabricEvent['attributes'];
 
 /** An event about a call. Its id follows from the call and the step, so that a repeated step stores nothing new. */
 export const callEvent = (
-  ctx: RouterContext,
+  ctx: Pick<RouterContext, 'clock'>,
   call: CallRecord,
   type: FabricEvent['type'],
   step: string,

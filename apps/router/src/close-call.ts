@@ -1,7 +1,7 @@
 import type { CallRecord, Outcome } from '@toolfabric/contract';
 import { type DeniedOutcome, isAnswered, openKey } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
-import { terminalEvent } from './call-events.ts';
+import { callEvent, terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation } from './take-operation.ts';
@@ -55,6 +55,8 @@ const removeOpen = async (ctx: RouterContext, call: CallRecord): Promise<void> =
 export const isReconciling = (call: CallRecord): boolean =>
   call.state === 'unknown' && call.reconcile !== undefined && call.left !== true;
 
+const workspaceOf = ({ workspace }: CallRecord) => (workspace === undefined ? {} : { workspace: workspace.id });
+
 /**
  * The closing order after the terminal state: operation, terminal event stored (L2), result acknowledged, OPEN entry
  * removed. Every step may be repeated by whoever holds the shard.
@@ -67,6 +69,9 @@ export const closeCall = async (
   const call = stored.value;
   if (!isAnswered(call.state)) return;
   await releaseOperation(ctx, call);
+  if (call.result?.error?.type === 'workspace_lost') {
+    ctx.ports.events.emit(callEvent(ctx, call, 'workspace.lost', 'workspace-lost', workspaceOf(call)));
+  }
   await ctx.ports.events.store(terminalEvent(ctx, call));
   ctx.faults.at('router.after-terminal-event');
   acknowledge();

@@ -1,4 +1,4 @@
-import type { OpenEntry } from '@toolfabric/contract';
+import type { CallRecord, OpenEntry } from '@toolfabric/contract';
 import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
@@ -9,9 +9,19 @@ import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation, takeOperation } from './take-operation.ts';
 import { workMessage } from './work-message.ts';
 
+/**
+ * A call without anything to take is queued when it is accepted, which its own event says. Told where it is published,
+ * so that whoever goes on for a router that died on the way tells it: once an epoch, by its id.
+ */
+const tellQueued = (ctx: RouterContext, call: CallRecord): void => {
+  if (call.epoch === 1 && call.operation === undefined && call.approvalId === undefined) return;
+  ctx.ports.events.emit(callEvent(ctx, call, 'call.queued', `queued.${call.epoch}`));
+};
+
 /** Publishes the present epoch (protocol 3 (5)); the message id makes a repetition harmless. */
 export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promise<OpenEntry['sent']> => {
   const call = stored.value;
+  tellQueued(ctx, call);
   const { subject, data } = workMessage(ctx, call, await ctx.contractOf(call.tool));
   try {
     const { callId, epoch, pin } = call;
@@ -72,10 +82,7 @@ const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCa
   if (approval !== 'consumed') return approval;
   const queued = await changeCall(ctx, stored, { type: 'queue' });
   ctx.faults.at('router.after-queued');
-  if (!queued.done) return giveBack(ctx, stored);
-  // A call without anything to take is queued when it is accepted, which its own event says.
-  ctx.ports.events.emit(callEvent(ctx, queued.value, 'call.queued', `queued.${queued.value.epoch}`));
-  return queued;
+  return queued.done ? queued : giveBack(ctx, stored);
 };
 
 /**

@@ -225,6 +225,14 @@ const giveUpUnreadable = async (ctx: RouterContext, call: StoredCall): Promise<v
   await leaveToPerson(ctx, ended);
 };
 
+/** What the end of its worker meant for a call, in the trace of that call: once a claim, by its id. */
+const tellDead = (ctx: RouterContext, { value: call }: StoredCall, claim: Claim, action: SweepAction): void => {
+  if (action !== 'release' && action !== 'orphan' && action !== 'dead_letter') return;
+  const { incarnation, epoch, state } = claim;
+  const attributes = { kind: call.kind, incarnation, epoch, claim: state };
+  ctx.ports.events.emit(callEvent(ctx, call, 'worker.dead', `dead.${epoch}`, attributes));
+};
+
 /**
  * The facts of one open call, read in the order that makes them safe. A claim is stored before its message is
  * acknowledged, so that a claim which is read after the message was seen to be gone tells who took it.
@@ -249,6 +257,7 @@ const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
     graceMs: ctx.pace.openGraceMs,
   });
   if (action === 'abandon') return abandon(ctx, entry);
+  if (call && claim && holderDead) tellDead(ctx, call, claim, action);
   if (call) await carryOut(ctx, action, entry, call, claim);
 };
 

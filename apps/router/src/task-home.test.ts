@@ -1,5 +1,5 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
-import type { CallRecord, LifeSign, TaskRecord } from '@toolfabric/contract';
+import type { CallRecord, FabricEvent, LifeSign, TaskRecord } from '@toolfabric/contract';
 import { randomId, shardOf, silentLogger, systemClock } from '@toolfabric/kernel';
 import { lifeKey, pinKey, pinnedWorkSubject, taskKey, workMessageId, workSubject } from '@toolfabric/ledger';
 import { startNats, type TestNats } from '@toolfabric/testkit';
@@ -72,6 +72,26 @@ describe('RT-10: the home of a task', () => {
     expect(await homeOf(task)).toEqual({ kind: 'cli', slot: first.pin, incarnation: first.incarnation });
     await homes([]).follow(callOf(task), second.incarnation);
     expect(await homeOf(task)).toEqual({ kind: 'cli', slot: second.pin, incarnation: second.incarnation });
+  });
+
+  it('tells the move from one worker to another, once, and no first home', async () => {
+    const events: FabricEvent[] = [];
+    const emit = (event: FabricEvent) => void events.push(event);
+    const ports = { tasks: bus.tasks, lives: bus.lives.bind(bus), events: { emit, store: async () => {} } };
+    const watched = () => new TaskHomes({ ports, clock: systemClock, log: silentLogger, lifeOf: () => undefined });
+    const task = await makeTask();
+    const [first, second] = [await store(life()), await store(life())];
+    await watched().follow(callOf(task), first.incarnation);
+    expect(events).toEqual([]);
+    const call = callOf(task);
+    for (let router = 0; router < 3; router += 1) await watched().follow(call, second.incarnation);
+    expect(events).toMatchObject([
+      {
+        id: `${call.callId}:workspace-moved.1`,
+        ...{ type: 'workspace.moved', callId: call.callId, taskId: task.taskId },
+        attributes: { workspace: task.taskId, from: first.incarnation, to: second.incarnation, slot: second.pin },
+      },
+    ]);
   });
 
   it.each<[string, Partial<LifeSign>]>([

@@ -2,6 +2,7 @@ import type { CallRecord, LifeSign, TaskRecord, WorkspaceHome } from '@toolfabri
 import type { Clock, Logger } from '@toolfabric/kernel';
 import { changeRecord, lifeKey, moveHome, pinKey, taskKey } from '@toolfabric/ledger';
 import type { LedgerPorts } from '@toolfabric/ports';
+import { callEvent } from './call-events.ts';
 import type { RouterContext } from './router-context.ts';
 
 /** Tasks whose home this router remembers. */
@@ -10,7 +11,7 @@ const MOST_KNOWN = 5_000;
 const PATIENCE_MS = 500;
 
 export interface TaskHomeDeps {
-  readonly ports: Pick<LedgerPorts, 'tasks' | 'lives'>;
+  readonly ports: Pick<LedgerPorts, 'tasks' | 'lives' | 'events'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** The sign of a living worker, as this router saw it last. */
@@ -42,10 +43,14 @@ export class TaskHomes {
     try {
       const ran = await this.#homeAt(call, incarnation);
       if (ran === undefined) return;
-      const change = await changeRecord(this.#deps.ports.tasks, key, (task) => this.#moved(task, ran), {
-        clock: this.#deps.clock,
-        patienceMs: PATIENCE_MS,
-      });
+      let from: WorkspaceHome | undefined;
+      const move = (task: TaskRecord | undefined) => {
+        from = task?.home;
+        return this.#moved(task, ran);
+      };
+      const options = { clock: this.#deps.clock, patienceMs: PATIENCE_MS };
+      const change = await changeRecord(this.#deps.ports.tasks, key, move, options);
+      if (change.done && from !== undefined) this.#tellMoved(call, from, ran);
       const home = change.done ? change.value.home : change.current?.value.home;
       if (home?.incarnation === incarnation) this.#remember(key, incarnation);
     } catch (thrown) {
@@ -70,6 +75,17 @@ export class TaskHomes {
     if (task === undefined || task.state === 'ended') return undefined;
     const home = moveHome(task.home, ran, task.home !== undefined && this.#isAlive(task.home));
     return home && { ...task, home };
+  }
+
+  /** After the compare-and-set, so that no move is told that did not happen; one whose router dies here is not told. */
+  #tellMoved(call: CallRecord, from: WorkspaceHome, to: WorkspaceHome): void {
+    const attributes = {
+      workspace: call.workspace?.id ?? '',
+      ...{ from: from.incarnation, fromKind: from.kind, to: to.incarnation, kind: to.kind, slot: to.slot },
+    };
+    this.#deps.ports.events.emit(
+      callEvent(this.#deps, call, 'workspace.moved', `workspace-moved.${call.epoch}`, attributes),
+    );
   }
 
   #remember(key: string, incarnation: string): void {

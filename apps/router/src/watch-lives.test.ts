@@ -36,7 +36,7 @@ const watchOver = (ports: Pick<LedgerPorts, 'lives'> = router, ownClock = clock)
   new LifeWatch({ ports, clock: ownClock, pace: PACES.test, log: silentLogger, telemetry: noTelemetry }, 'cli');
 
 /** What the worker itself does at each beat. */
-const beat = async (state: LifeSign['state'] = 'alive'): Promise<void> => {
+const beat = async (state: LifeSign['state'] = 'alive', storage?: LifeSign['storage']): Promise<void> => {
   const key = lifeKey('cli', incarnation);
   const stored = await worker.lives.get(key);
   const sign: LifeSign = {
@@ -46,6 +46,7 @@ const beat = async (state: LifeSign['state'] = 'alive'): Promise<void> => {
     slots: 1,
     handlers: ['a'],
     isolation: ['process'],
+    ...(storage === undefined ? {} : { storage }),
   };
   await (stored ? worker.lives.update(key, sign, stored.revision) : worker.lives.create(key, sign));
 };
@@ -175,6 +176,40 @@ describe('an observer that could not look', () => {
     const watch = watchOver(closed);
     await expect(watch.look()).resolves.toBeUndefined();
     await expect(watch.isDead('cli-unseen')).rejects.toThrow();
+  });
+});
+
+describe('RT-10: storage that belongs to single workers', () => {
+  const onlyOwn = (): Pick<LedgerPorts, 'lives'> => ({
+    lives: (kind) => delegateStore(router.lives(kind), { keys: async () => [lifeKey('cli', incarnation)] }),
+  });
+
+  it('is expected while nothing is known, and not where all workers share theirs', async () => {
+    const watch = watchOver(onlyOwn());
+    expect(watch.storesApart).toBe(true);
+    await beat('alive', 'shared');
+    await watch.look();
+    expect(watch.storesApart).toBe(false);
+  });
+
+  it('is never forgotten, however long its workers are gone', async () => {
+    await beat('alive', 'own');
+    const watch = watchOver(onlyOwn());
+    await watch.look();
+    await beat('drained', 'own');
+    for (let hours = 0; hours < 3; hours += 1) {
+      clock.pass(3_600_000);
+      await watch.look();
+    }
+    expect(await stored()).toBeUndefined();
+    expect([watch.recent, watch.storesApart]).toEqual([[], true]);
+  });
+
+  it('is known to a router that has just come, by what a drained worker left', async () => {
+    await beat('drained', 'own');
+    const watch = watchOver(onlyOwn());
+    await watch.look();
+    expect([watch.recent, watch.storesApart]).toEqual([[], true]);
   });
 });
 

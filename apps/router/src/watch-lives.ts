@@ -36,6 +36,8 @@ export class LifeWatch {
   readonly #lastAlive = new Map<string, { life: LifeSign; at: number }>();
   readonly #dead = new Set<string>();
   readonly #ended = new Map<string, number>();
+  /** Kinds of storage that any worker of this kind ever signed with. */
+  readonly #storages = new Set<LifeSign['storage']>();
 
   constructor(deps: LifeWatchDeps, kind: string) {
     this.#deps = deps;
@@ -50,6 +52,14 @@ export class LifeWatch {
     if (this.#alive.length > 0) return this.#alive;
     const since = this.#deps.clock.monotonic() - RECENTLY_MS;
     return [...this.#lastAlive.values()].filter(({ at }) => at >= since).map(({ life }) => life);
+  }
+
+  /**
+   * Whether workspaces may lie on storage of single workers. Never forgotten: what one of them left is needed however
+   * long it is gone. So it is too as long as nothing is known of any.
+   */
+  get storesApart(): boolean {
+    return this.#storages.size === 0 || this.#storages.has('own');
   }
 
   /** How many the last look saw alive. */
@@ -68,6 +78,7 @@ export class LifeWatch {
     try {
       const keys = await lives.keys(lifePrefix(this.#kind));
       const signs = await this.#readAll(keys.filter((key) => !isPinKey(key)));
+      for (const { value } of signs) this.#storages.add(value.storage);
       const present = signs.filter((life) => life.value.state === 'alive');
       const stale = present.filter((life) => this.#isStale(life));
       await Promise.all(stale.map((life) => this.#declareDead(life)));

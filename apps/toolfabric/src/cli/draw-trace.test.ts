@@ -46,6 +46,22 @@ describe('a drawn trace', () => {
     expect(text).toContain('arguments: {"a":"b"}');
   });
 
+  it('RE-3, RT-10: shows what happened to worker and workspace', () => {
+    const told = (type: string, attributes: Record<string, string | number>) =>
+      ({ id: type, type, service: 'router', at: 1_000, attributes }) as const;
+    const events = [
+      told('worker.dead', { incarnation: 'cli-a', claim: 'started', epoch: 1 }),
+      told('workspace.moved', { workspace: 't-1', from: 'cli-a', to: 'cli-b' }),
+      told('workspace.lost', { workspace: 't-1' }),
+      told('call.queued', { epoch: 1 }),
+    ];
+    const text = drawTrace(CALL, { call, events, spans: [], payloads: [], cut: false });
+    expect(text).toMatch(/worker\.dead +router +epoch=1 incarnation=cli-a claim=started/);
+    expect(text).toMatch(/workspace\.moved +router +workspace=t-1 from=cli-a to=cli-b/);
+    expect(text).toMatch(/workspace\.lost +router +workspace=t-1/);
+    expect(text).toMatch(/call\.queued +router +epoch=1/);
+  });
+
   it('says so when nothing is stored, and when the call goes on', () => {
     expect(drawTrace(CALL, { events: [], spans: [], payloads: [], cut: false })).toContain('nothing is stored yet');
     const spans = [span('a', 'not-here', 'orphan', 0)];

@@ -35,7 +35,10 @@ const drawNode = (node: Node, startUs: number, indent: string, depth: number): s
   return [drawn, ...children.flatMap((child) => drawNode(child, startUs, `${indent}  `, depth + 1))];
 };
 
-const TOLD = ['state', 'rule', 'epoch', 'attempt', 'error', 'artifact', 'sideEffect'] as const;
+const TOLD = [
+  ...['state', 'rule', 'epoch', 'attempt', 'error', 'artifact', 'sideEffect'],
+  ...['incarnation', 'claim', 'workspace', 'from', 'to', 'asked', 'status'],
+] as const;
 
 const eventLine = ({ at, type, service, attributes }: Trace['events'][number], startMs: number): string => {
   const details = TOLD.filter((name) => attributes[name] !== undefined && attributes[name] !== '').map(
