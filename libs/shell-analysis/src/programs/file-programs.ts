@@ -28,7 +28,7 @@ const format = (operands: readonly string[]): Refusal | undefined => {
 const CHECKSUM = '-b,--binary -c,--check -t,--text -w,--warn --tag --quiet --status --strict --ignore-missing';
 
 /** Programs that look at files. None of their options runs a program or writes anywhere but to the output. */
-const READING: Readonly<Record<string, ProgramRule>> = {
+export const READING: Readonly<Record<string, ProgramRule>> = {
   cat: gnu(
     '-A,--show-all -b,--number-nonblank -e -E,--show-ends -n,--number -s,--squeeze-blank -t -T,--show-tabs -u -v,--show-nonprinting',
   ),
