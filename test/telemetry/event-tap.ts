@@ -17,7 +17,7 @@ export class EventTap {
   }
 
   #listen(bus: TraceWriterBus): void {
-    const options = { inFlight: 500, ahead: 100, hasRoom: () => true };
+    const options = { inFlight: 500, everyMs: 50, ahead: 100, hasRoom: () => true };
     this.#running = bus.feed.run(
       options,
       async (delivery) => {

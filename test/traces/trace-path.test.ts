@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import type { EventsBus, GatewayBus, LedgerBus, WorkerBus } from '@toolfabric/bus-nats';
 import type { Actor, FabricEvent } from '@toolfabric/contract';
 import type { SpawnedService } from '@toolfabric/testkit';
@@ -127,6 +128,11 @@ describe('from the bus into the store', () => {
     });
     expect((await allCalls(gateway, actor)).map(({ callId }) => callId)).toEqual([callIdOf(good)]);
     expect(writer.log.join('\n')).not.toContain('no json');
+  });
+
+  it('yields to the services that answer calls, and so does its engine', async () => {
+    const { store } = await statusAt(address);
+    expect([writer.pid, store.engine?.pid ?? 0].map(getPriority)).toEqual([10, 10]);
   });
 
   it('is healthy and ready, and says how far behind it is', async () => {

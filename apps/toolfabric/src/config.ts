@@ -42,7 +42,7 @@ const Environment = z.object({
 
 /** Places, keys and addresses are `up`'s own; what a person may want to set beside them is passed on. */
 const PASSED_ON =
-  /^TOOLFABRIC_(TENANCY|OIDC_FILE|SLOTS|PROGRAMS|TOOLCHAIN_DIRS|COMMAND_\w+|WORKSPACE_BYTES|CGROUP|OTLP_\w+|TRACE_(SAMPLING|RETENTION_DAYS|TENANT_DAYS|MEMORY_MB)|ARTIFACTS_(TENANT|MAX|LOG|SWEEP)_\w+)$/;
+  /^TOOLFABRIC_(TENANCY|OIDC_FILE|SLOTS|PROGRAMS|TOOLCHAIN_DIRS|COMMAND_\w+|WORKSPACE_BYTES|CGROUP|OTLP_\w+|TRACE_(SAMPLING|RETENTION_DAYS|TENANT_DAYS|MEMORY_MB|NICENESS)|ARTIFACTS_(TENANT|MAX|LOG|SWEEP)_\w+)$/;
 
 const passedOn = (env: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(

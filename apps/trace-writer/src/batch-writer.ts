@@ -20,9 +20,9 @@ export interface BatchWriterDeps {
 }
 
 export const BATCH_LIMITS: BatchLimits = {
-  events: 2_500,
-  bytes: 2 * 1024 * 1024,
-  lingerMs: 500,
+  events: 5_000,
+  bytes: 4 * 1024 * 1024,
+  lingerMs: 200,
   heldBytes: 24 * 1024 * 1024,
 };
 

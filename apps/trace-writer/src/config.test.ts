@@ -25,6 +25,12 @@ describe('configuration of the trace writer', () => {
     });
   });
 
+  it('reads how far it yields to others', () => {
+    expect(readConfig(chdb)).toMatchObject({ niceness: 10, store: { niceness: 10 } });
+    const env = { ...chdb, TOOLFABRIC_TRACE_NICENESS: '0' };
+    expect(readConfig(env)).toMatchObject({ niceness: 0, store: { niceness: 0 } });
+  });
+
   it('reads a server, and its password from a file', () => {
     expect(readConfig({ ...clickhouse, TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE: password }).store).toMatchObject({
       type: 'clickhouse',
@@ -45,6 +51,8 @@ describe('configuration of the trace writer', () => {
     [{ ...base, TOOLFABRIC_TRACE_DIR: 'relative' }, 'TOOLFABRIC_TRACE_DIR'],
     [{ ...chdb, TOOLFABRIC_TRACE_MEMORY_MB: '100' }, 'TOOLFABRIC_TRACE_MEMORY_MB'],
     [{ ...chdb, TOOLFABRIC_TRACE_RETENTION_DAYS: '0' }, 'TOOLFABRIC_TRACE_RETENTION_DAYS'],
+    [{ ...chdb, TOOLFABRIC_TRACE_NICENESS: '-1' }, 'TOOLFABRIC_TRACE_NICENESS'],
+    [{ ...chdb, TOOLFABRIC_TRACE_NICENESS: '20' }, 'TOOLFABRIC_TRACE_NICENESS'],
     [{ ...chdb, TOOLFABRIC_TRACE_TENANT_DAYS: 'acme' }, 'TOOLFABRIC_TRACE_TENANT_DAYS'],
     [{ ...chdb, TOOLFABRIC_TRACE_TENANT_DAYS: 'A.B=3' }, 'TOOLFABRIC_TRACE_TENANT_DAYS'],
     [{ ...chdb, TOOLFABRIC_TRACE_TENANT_DAYS: 'acme=x' }, 'TOOLFABRIC_TRACE_TENANT_DAYS'],

@@ -13,6 +13,10 @@ export interface TraceWriterConfig {
   readonly store: TraceStoreConfig;
   readonly retention: Retention;
   readonly pace: Pace;
+  /** Milliseconds between two looks for new events. */
+  readonly everyMs: number;
+  /** Priority of this process and of the engine's, from 0 (as any other) to 19 (last). */
+  readonly niceness: number;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -41,6 +45,7 @@ const Environment = z.object({
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TRACE_RETENTION_DAYS: Days.default(30),
   TOOLFABRIC_TRACE_TENANT_DAYS: TenantDays.default(() => ({})),
+  TOOLFABRIC_TRACE_NICENESS: z.coerce.number().int().min(0).max(19).default(10),
   TOOLFABRIC_HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
 });
@@ -74,6 +79,7 @@ const parse = <T>(schema: z.ZodType<T>, env: Environ): T => {
   return read.data;
 };
 
+const LONGEST_REST_MS = 1_000;
 const LONGEST_INSERT_MS = 30_000;
 const LONGEST_QUERY_MS = 10_000;
 
@@ -83,7 +89,7 @@ const timesOf = (pace: Pace) => ({
   queryMs: Math.min(LONGEST_QUERY_MS, pace.ackWaitMs * 3),
 });
 
-const storeFrom = (env: Environ, pace: Pace): TraceStoreConfig => {
+const storeFrom = (env: Environ, pace: Pace, niceness: number): TraceStoreConfig => {
   const store = parse(Store, { ...env, TOOLFABRIC_TRACE_STORE: env['TOOLFABRIC_TRACE_STORE'] ?? 'chdb' });
   if (store.TOOLFABRIC_TRACE_STORE === 'chdb')
     return {
@@ -91,6 +97,7 @@ const storeFrom = (env: Environ, pace: Pace): TraceStoreConfig => {
       directory: store.TOOLFABRIC_TRACE_DIR,
       memoryBytes: store.TOOLFABRIC_TRACE_MEMORY_MB * MIB,
       module: store.TOOLFABRIC_TRACE_ENGINE,
+      niceness,
       ...timesOf(pace),
     };
   const file = store.TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE;
@@ -114,9 +121,11 @@ export const readConfig = (env: Environ = process.env): TraceWriterConfig => {
       nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
     },
     kinds: values.TOOLFABRIC_KINDS.split(','),
-    store: storeFrom(env, pace),
+    store: storeFrom(env, pace, values.TOOLFABRIC_TRACE_NICENESS),
     retention: { days: values.TOOLFABRIC_TRACE_RETENTION_DAYS, tenants: values.TOOLFABRIC_TRACE_TENANT_DAYS },
     pace,
+    everyMs: Math.min(LONGEST_REST_MS, pace.heartbeatMs / 5),
+    niceness: values.TOOLFABRIC_TRACE_NICENESS,
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),
     ...(values.TOOLFABRIC_HEALTH_HOST === undefined ? {} : { healthHost: values.TOOLFABRIC_HEALTH_HOST }),
   };

@@ -60,7 +60,7 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
   const metrics = createMetrics('trace-writer');
   const writer = new BatchWriter({ store, clock, log, metrics });
   const taker = new EventTaker({ writer, retention: config.retention, clock, log, metrics });
-  const options = { inFlight: IN_FLIGHT, ahead: AHEAD, hasRoom: () => writer.hasRoom() };
+  const options = { inFlight: IN_FLIGHT, ahead: AHEAD, everyMs: config.everyMs, hasRoom: () => writer.hasRoom() };
 
   const feeding = store.whenReady(stop.signal).then(
     () => bus.feed.run(options, (delivery) => taker.take(delivery), stop.signal),

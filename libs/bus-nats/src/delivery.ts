@@ -13,6 +13,8 @@ export class PulledDelivery implements Delivery {
   readonly sequence: number;
   readonly deliveryCount: number;
   readonly storedAt: number;
+  /** Messages that stood behind it when it was sent; those that come again are not among them. */
+  readonly waiting: number;
   readonly #link: BusLink;
   readonly #reply: string;
 
@@ -24,6 +26,7 @@ export class PulledDelivery implements Delivery {
     this.deliveryCount = Number(parts[4 + shift]);
     this.sequence = Number(parts[5 + shift]);
     this.storedAt = Number(parts[7 + shift]) / 1_000_000;
+    this.waiting = Number(parts[8 + shift]);
     this.#link = link;
     this.#reply = reply;
   }

@@ -36,7 +36,7 @@ const event = (service: string): FabricEvent => ({
 });
 
 const idOf = (delivery: Delivery): string => (JSON.parse(Buffer.from(delivery.data).toString()) as FabricEvent).id;
-const open = { inFlight: 8, ahead: 4, hasRoom: () => true };
+const open = { inFlight: 8, ahead: 4, everyMs: 20, hasRoom: () => true };
 
 /** Takes events until `done` says so; `handle` decides what becomes of each. */
 const take = async (
@@ -98,7 +98,7 @@ describe('the event feed of the trace writer', () => {
     let ended = 0;
     const stop = new AbortController();
     const feeding = tracer.feed.run(
-      { inFlight: 5, ahead: 3, hasRoom: () => room },
+      { inFlight: 5, ahead: 3, everyMs: 20, hasRoom: () => room },
       async (delivery) => {
         running += 1;
         most = Math.max(most, running);
@@ -116,6 +116,52 @@ describe('the event feed of the trace writer', () => {
     stop.abort();
     await feeding;
     expect(most).toBeLessThanOrEqual(5);
+  });
+});
+
+describe('a stream that has nothing more', () => {
+  it('is left alone until the next look: what comes meanwhile is taken together', async () => {
+    const looks: number[] = [];
+    const stop = new AbortController();
+    const everyMs = 400;
+    const feeding = tracer.feed.run(
+      { inFlight: 500, ahead: 16, everyMs, hasRoom: () => true },
+      async (delivery) => {
+        looks.push(Math.floor(performance.now() / everyMs));
+        await delivery.ackSync();
+      },
+      stop.signal,
+    );
+    const began = performance.now();
+    while (performance.now() - began < 4 * everyMs) {
+      await router.events.store(event('router'));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await waitFor(async () => {
+      const [lag] = await tracer.feed.lag();
+      return lag?.waiting === 0 && lag.unacknowledged === 0;
+    });
+    stop.abort();
+    await feeding;
+    expect(looks.length).toBeGreaterThan(40);
+    // A message that came between two looks was taken soon after the second of them.
+    expect(new Set(looks).size).toBeLessThanOrEqual(7);
+  });
+
+  it('brings many messages that come again in one look', async () => {
+    const sent = 40;
+    for (let n = 0; n < sent; n += 1) await router.events.store(event('router'));
+    let again = 0;
+    await take(
+      async (delivery) => {
+        if (delivery.deliveryCount === 1) return delivery.nak(0);
+        again += 1;
+        await delivery.ackSync();
+      },
+      () => again === sent,
+      // One a look would take longer than anybody waits here.
+      { ...open, everyMs: 2_000 },
+    );
   });
 });
 

@@ -85,6 +85,8 @@ export interface EventFeedOptions {
   readonly inFlight: number;
   /** Of these, how many are asked for at once. */
   readonly ahead: number;
+  /** Milliseconds between two looks at a stream that has nothing more: what comes meanwhile is taken together. */
+  readonly everyMs: number;
   /** Asked before more is fetched; looked at again whenever an event was finished. */
   hasRoom(): boolean;
 }

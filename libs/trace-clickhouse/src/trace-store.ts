@@ -26,6 +26,8 @@ export type TraceStoreConfig = {
       readonly memoryBytes: number;
       /** Name of the package of the engine. */
       readonly module?: string;
+      /** Priority of the engine's process, from 0 to 19 (last); 0 when left out. */
+      readonly niceness?: number;
     }
   | {
       readonly type: 'clickhouse';
@@ -71,6 +73,7 @@ const openKeeper = (config: Extract<TraceStoreConfig, { type: 'chdb' }>, log: Lo
     directory: config.directory,
     memoryBytes: config.memoryBytes,
     module: config.module ?? 'chdb',
+    niceness: config.niceness ?? 0,
     onEvent: (event, fields) =>
       (event === 'opened' || event === 'renewed' ? log.info : log.warn)(`engine.${event}`, fields),
   });

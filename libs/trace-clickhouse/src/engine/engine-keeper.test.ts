@@ -1,5 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -63,6 +63,17 @@ const until = async (predicate: () => boolean): Promise<void> => {
 };
 
 describe('the process of the engine', () => {
+  it('yields to the other processes of its machine', async () => {
+    const { keeper, database } = await open({ niceness: 7 });
+    await makeTable(database);
+    const { pid } = keeper.status;
+    expect(getPriority(pid)).toBe(7);
+    // Those of the runtime were there before; the threads of the engine are most of them.
+    const tasks = (await readdir(`/proc/${pid}/task`)).map(Number);
+    const nice = tasks.filter((task) => getPriority(task) === 7);
+    expect(nice.length).toBeGreaterThan(tasks.length / 2);
+  });
+
   it('killed again and again under inserts loses nothing that was acknowledged', async () => {
     const { keeper, database, events } = await open();
     await makeTable(database);

@@ -7,6 +7,8 @@ export interface KeeperOptions {
   /** Bytes that the process may hold between two pieces of work; over one and a half times of it, it is ended at once. */
   readonly memoryBytes: number;
   readonly module: string;
+  /** Priority of the process, from 0 to 19 (last); 0 when left out. */
+  readonly niceness?: number;
   onEvent(event: 'opened' | 'ended' | 'renewed' | 'over_memory' | 'not_opened', fields: KeeperFields): void;
 }
 export type KeeperFields = Readonly<Record<string, string | number>>;
@@ -118,8 +120,13 @@ export class EngineKeeper {
   }
 
   async #runOnce(): Promise<void> {
-    const { directory, memoryBytes, module, onEvent } = this.#options;
-    const given: EngineArguments = { directory, memoryBytes: Math.floor(memoryBytes * ENGINE_SHARE), module };
+    const { directory, memoryBytes, module, niceness = 0, onEvent } = this.#options;
+    const given: EngineArguments = {
+      directory,
+      memoryBytes: Math.floor(memoryBytes * ENGINE_SHARE),
+      module,
+      niceness,
+    };
     this.#starts += 1;
     try {
       const engine = await EngineProcess.open(given, (rss) => this.#onMemory(rss));

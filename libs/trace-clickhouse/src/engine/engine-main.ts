@@ -3,6 +3,7 @@
  * one for questions, and ends with its parent: what it acknowledged stands in the directory by then.
  */
 import { createRequire } from 'node:module';
+import { getPriority, setPriority } from 'node:os';
 import type { EngineArguments, EngineFailure, EngineReply, EngineRequest } from './engine-messages.ts';
 
 interface Session {
@@ -78,7 +79,13 @@ const carryOut = async (
   return (await (bound ? asking.queryBindAsync(sql, params, format) : asking.queryAsync(sql, format))).bytes();
 };
 
+/** Before the engine is loaded: its threads have the priority of the one that starts them. */
+const yieldToOthers = (niceness = 0): void => {
+  if (getPriority() < niceness) setPriority(niceness);
+};
+
 const serve = (given: EngineArguments): void => {
+  yieldToOthers(given.niceness);
   const engine = load(given.module);
   const sessions = engine === undefined ? undefined : open(engine, given);
   if (engine === undefined || sessions === undefined) return;

@@ -31,4 +31,6 @@ export interface EngineArguments {
   readonly memoryBytes: number;
   /** Name of the package. */
   readonly module: string;
+  /** Priority of the process, from 0 to 19 (last); 0 when left out. */
+  readonly niceness?: number;
 }
