@@ -31,7 +31,7 @@ describe('without a store for traces', () => {
     expect(status.store.reason).toContain('chdb');
     expect(await pageStatus(address, '/healthz')).toBe(200);
     expect(await pageStatus(address, '/readyz')).toBe(503);
-    expect(await answerOf()).toMatch(/^traces_unavailable: .*chdb/);
+    expect(await answerOf()).toMatch(/^not_configured: .*chdb/);
     writer.kill('SIGTERM');
     expect(await writer.exited).toEqual({ code: 0, signal: null });
   });

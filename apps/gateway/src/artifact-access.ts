@@ -60,8 +60,8 @@ export class ArtifactAccess {
 
   #present(): ArtifactFront {
     if (this.#front === undefined) {
-      throw new FabricError('unavailable', 'this installation has no artifact store', {
-        hint: 'Set TOOLFABRIC_ARTIFACTS_URL of the gateway to an artifact store.',
+      throw new FabricError('not_configured', 'the gateway is not configured with an artifact store', {
+        hint: 'Do without artifacts and logs, or ask an operator to set TOOLFABRIC_ARTIFACTS_URL of the gateway.',
       });
     }
     return this.#front;

@@ -1,4 +1,5 @@
 import { connectFabric, type FabricClient } from '@toolfabric/client';
+import type { FabricError } from '@toolfabric/kernel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OpenGateway, openGateway } from './testing/open-gateway.ts';
 import { ScriptedRouter } from './testing/scripted-router.ts';
@@ -79,10 +80,17 @@ describe('artifacts through the front door', () => {
     await expect(client.readArtifact(ID)).rejects.toMatchObject({ type: 'unavailable' });
   });
 
-  it('is unavailable where there is no store', async () => {
+  it('FD-2: says for good what is not configured where there is no store, and asks nobody', async () => {
     const bare = await openGateway(connectFabric, router.ports());
-    const reading = bare.connect(bare.alice).getArtifact(ID, { timeoutMs: 300 });
-    await expect(reading).rejects.toMatchObject({ type: 'unavailable' });
+    const alice = bare.connect(bare.alice);
+    const { callId } = await alice.startCall({ taskId: TASK, tool: 'a.b', args: {} });
+    const log = alice.readCallLog(callId, { follow: true });
+    for (const asked of [alice.getArtifact(ID), alice.listArtifacts(), alice.readArtifact(ID), log.next()]) {
+      const error = await asked.then(() => undefined).catch((thrown: FabricError) => thrown.toToolError());
+      expect(error).toMatchObject({ type: 'not_configured', retryable: false });
+      expect(error?.hint).toContain('TOOLFABRIC_ARTIFACTS_URL');
+    }
+    expect(router.count('permitArtifact')).toBe(0);
     await bare.close();
   });
 
@@ -138,6 +146,19 @@ describe('traces through the front door', () => {
       actor: { tenant: 'acme', user: 'alice', agent: 'coder' },
       ...{ tool: 'a.b', since: 5, limit: 2 },
     });
+  });
+
+  it('FD-2: says for good that there are none where none are configured, and asks nobody', async () => {
+    router.onTrace = () => JSON.stringify({ ok: { calls: [call] } });
+    const bare = await openGateway(connectFabric, router.ports(), { hasTraces: false });
+    const alice = bare.connect(bare.alice);
+    for (const asked of [alice.listCalls(), alice.getTrace('2969-0123456789abcdefghjkmnpqrs')]) {
+      const error = await asked.then(() => undefined).catch((thrown: FabricError) => thrown.toToolError());
+      expect(error).toMatchObject({ type: 'not_configured', retryable: false });
+      expect(error?.hint).toContain('TOOLFABRIC_TRACES');
+    }
+    expect(router.asked.filter(({ verb }) => verb === 'listCalls' || verb === 'getTrace')).toEqual([]);
+    await bare.close();
   });
 
   it('says that traces are away, whatever the reason, and calls go on', async () => {

@@ -17,8 +17,10 @@ export interface GatewayConfig {
   readonly pace: Pace;
   readonly limits: GatewayLimits;
   readonly faults: Faults;
-  /** No artifact store when left out: its verbs are then `unavailable`. */
+  /** No artifact store when left out: its verbs are then `not_configured`. */
   readonly artifacts?: { readonly url: string; readonly ca?: string };
+  /** Whether there is a trace store to be asked; without one its verbs are `not_configured`. */
+  readonly hasTraces: boolean;
   readonly telemetry: TelemetrySettings;
   /** No health port when left out. */
   readonly healthPort?: number;
@@ -40,6 +42,7 @@ const Environment = z.object({
   TOOLFABRIC_TLS_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_ARTIFACTS_URL: z.url({ protocol: /^https?$/ }).optional(),
   TOOLFABRIC_ARTIFACTS_CA_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_TRACES: z.enum(['on', 'off']).default('on'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
@@ -66,6 +69,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
       ...(tls && { tls }),
     },
     ...artifactsOf(values.TOOLFABRIC_ARTIFACTS_URL, values.TOOLFABRIC_ARTIFACTS_CA_FILE),
+    hasTraces: values.TOOLFABRIC_TRACES === 'on',
     tokensFile: values.TOOLFABRIC_TOKENS_FILE,
     issuers: issuersOf(values.TOOLFABRIC_OIDC_FILE),
     pace: PACES[values.TOOLFABRIC_PACE],

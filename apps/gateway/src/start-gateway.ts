@@ -58,7 +58,7 @@ export const startGateway = async (
     tools,
     registry: createRegistryService(door, router, pace),
     artifacts: createArtifactService({ door, access, clock, getCall: ownCall({ router, pace }, 'getCall') }),
-    traces: createTraceService(door, ports),
+    traces: createTraceService(door, ports, config.hasTraces),
   };
   const server = createGrpcServer(services, limits.messageBytes);
   const address = await bind(server, listen).catch((error) => {

@@ -54,7 +54,20 @@ const ask = async <V extends TraceVerb>(
 const present = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-export const createTraceService = (door: FrontDoor, ports: GatewayPorts): TraceServiceServer => ({
+const notConfigured = () =>
+  new FabricError('not_configured', 'the gateway is configured to have no trace store', {
+    hint: 'Do without traces, or ask an operator to run a trace writer and to set TOOLFABRIC_TRACES=on of the gateway.',
+  });
+
+export const createTraceService = (door: FrontDoor, ports: GatewayPorts, hasTraces: boolean): TraceServiceServer =>
+  hasTraces ? askingService(door, ports) : refusingService(door);
+
+const refusingService = (door: FrontDoor): TraceServiceServer => {
+  const refuse = async () => Promise.reject(notConfigured());
+  return { listCalls: door.unary(refuse), getTrace: door.unary(refuse) };
+};
+
+const askingService = (door: FrontDoor, ports: GatewayPorts): TraceServiceServer => ({
   listCalls: door.unary(async ({ sinceMs, untilMs, ...filter }, context) => {
     const { actor } = context.identity;
     const request = { actor, ...present({ ...filter, since: sinceMs, until: untilMs }) };

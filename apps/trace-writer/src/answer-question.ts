@@ -28,6 +28,12 @@ const parse = (verb: TraceVerb, body: string): unknown => {
   throw new FabricError('invalid_request', 'the question has the wrong shape', { fields });
 };
 
+/** It stays so until a person acts: nobody gets an answer by asking again. */
+const notConfigured = (reason: string): FabricError =>
+  new FabricError('not_configured', `there is no trace store: ${reason}`, {
+    hint: 'Do without traces, or ask an operator: `toolfabric doctor` says what is missing, and a start takes it in.',
+  });
+
 const toError = (thrown: unknown): FabricError => {
   if (thrown instanceof StoreUnavailable)
     return new FabricError('traces_unavailable', thrown.message, { retryAfterMs: RETRY_MS, cause: thrown });
@@ -39,6 +45,7 @@ const toError = (thrown: unknown): FabricError => {
 export const answerQuestion = async (store: TraceStore, verb: string, body: string): Promise<string> => {
   try {
     if (!isVerb(verb)) throw new FabricError('invalid_request', 'there is no such verb');
+    if (store.status.state === 'absent') throw notConfigured(store.status.reason);
     const handler = HANDLERS[verb] as (store: TraceStore, request: unknown) => Promise<unknown>;
     return JSON.stringify({ ok: await handler(store, parse(verb, body)) });
   } catch (thrown) {

@@ -350,6 +350,12 @@ export const ERROR_TABLE = {
     'The artifact store of this tenant, or the share of this call in it, is full.',
     'Let artifacts expire, delete some, or ask an operator for more room.',
   ),
+  not_configured: row(
+    'runtime',
+    false,
+    'A part of the fabric that this verb needs is not configured in this installation; the message names it.',
+    'Do without it, or ask an operator to configure what the message names; `toolfabric doctor` says what is missing.',
+  ),
   traces_unavailable: row(
     'runtime',
     true,

@@ -38,6 +38,7 @@ export interface OpenOptions {
   readonly faults?: Faults;
   readonly logger?: Logger;
   readonly front?: ArtifactFront;
+  readonly hasTraces?: boolean;
   readonly issuers?: readonly OidcIssuer[];
   /** Known tokens in place of new ones for alice and bob. */
   readonly tokens?: readonly TokenEntry[];
@@ -67,6 +68,7 @@ export const openGateway = async <Client extends Closable>(
     listen: { host: '127.0.0.1', port: 0, insecure: false, ...options.listen },
     tokensFile,
     issuers: options.issuers ?? [],
+    hasTraces: options.hasTraces ?? true,
     pace: { ...PACES.test, rpcAttemptMs: 200, waitPollMs: options.pollMs ?? 60_000, drainMs: 1_000 },
     limits: { ...LIMITS, ...options.limits },
     faults: options.faults ?? noFaults,

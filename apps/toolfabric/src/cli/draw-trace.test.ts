@@ -47,13 +47,13 @@ describe('a drawn trace', () => {
   });
 
   it('RE-3, RT-10: shows what happened to worker and workspace', () => {
-    const told = (type: string, attributes: Record<string, string | number>) =>
+    const told = (type: string, attributes: Record<string, string>) =>
       ({ id: type, type, service: 'router', at: 1_000, attributes }) as const;
     const events = [
-      told('worker.dead', { incarnation: 'cli-a', claim: 'started', epoch: 1 }),
+      told('worker.dead', { incarnation: 'cli-a', claim: 'started', epoch: '1' }),
       told('workspace.moved', { workspace: 't-1', from: 'cli-a', to: 'cli-b' }),
       told('workspace.lost', { workspace: 't-1' }),
-      told('call.queued', { epoch: 1 }),
+      told('call.queued', { epoch: '1' }),
     ];
     const text = drawTrace(CALL, { call, events, spans: [], payloads: [], cut: false });
     expect(text).toMatch(/worker\.dead +router +epoch=1 incarnation=cli-a claim=started/);

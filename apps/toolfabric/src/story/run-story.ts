@@ -96,8 +96,9 @@ const hasTraces = async (fabric: FabricClient, signal: AbortSignal): Promise<boo
       await fabric.listCalls({ limit: 1 }, { signal, timeoutMs: TRACE_MS });
       return true;
     } catch (thrown) {
+      if (thrown instanceof FabricError && thrown.type === 'not_configured') return false;
       if (!(thrown instanceof FabricError && thrown.type === 'traces_unavailable')) throw thrown;
-      if (thrown.message.includes('not installed') || systemClock.monotonic() > until) return false;
+      if (systemClock.monotonic() > until) return false;
       await systemClock.sleep(LOOK_AGAIN_MS, signal);
     }
   }
