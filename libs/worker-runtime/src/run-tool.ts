@@ -92,7 +92,11 @@ const call = async (tool: AnyTool, toolContext: ToolContext, body: WorkBody): Pr
   const { redactor, limits } = toolContext;
   const shape: Shape = (returned) => shapeOutcome(returned, redactor, limits);
   const args: unknown = tool.args.parse(body.args);
-  if (body.mode === 'run') return shape(await tool.handle(toolContext, args));
+  if (body.mode === 'run') {
+    const returned = await tool.handle(toolContext, args);
+    toolContext.faults.at('worker.handled');
+    return shape(returned);
+  }
   if (!tool.probe) throw new FabricError('internal', 'the tool has no probe');
   return endOfProbe(await tool.probe(toolContext, args, body.intent as Json | undefined), shape, redactor);
 };

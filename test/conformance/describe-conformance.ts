@@ -1,0 +1,234 @@
+import type { FabricClient } from '@toolfabric/client';
+import { ANSWERED, type CallView, type Envelope, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
+import { callIdFor, createSigner, generateSigningKey, uuidv7 } from '@toolfabric/kernel';
+import { workSubject } from '@toolfabric/ledger';
+import { waitFor } from '@toolfabric/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ADA, Cluster } from '../support/cluster.ts';
+import type { Action, AdapterUnderTest, Rig } from './adapter.ts';
+
+const WAIT = { waitMs: 30_000, timeoutMs: 40_000 };
+/** Looks like a token that gives access to something. */
+const CANARY = `ghp_${'A1b2C3d4E5f6'.repeat(3)}`;
+
+/**
+ * RT-9: what every adapter keeps, whatever it reaches. A suite of one adapter is a file of two lines; an adapter that
+ * does not pass is not part of the fabric.
+ */
+export const describeConformance = (adapter: AdapterUnderTest): void => {
+  describe(`RT-9: the adapter ${adapter.name} keeps what every adapter keeps`, () => {
+    let cluster: Cluster;
+    let client: FabricClient;
+    let rig: Rig;
+    beforeAll(async () => {
+      cluster = await Cluster.startWith([
+        ...['artifacts', 'router', 'gateway', 'trace-writer'],
+        ...adapter.services,
+        adapter.worker,
+      ] as Parameters<typeof Cluster.startWith>[0]);
+      client = cluster.client();
+      rig = await adapter.rig(cluster, client);
+    }, 90_000);
+    afterAll(() => cluster.stop());
+
+    const propose = (action: Action, more: { requestKey?: string; deadlineMs?: number } = {}) =>
+      client.startCall({ taskId: rig.taskId, ...action, ...more });
+    /** A person says yes where one is asked. */
+    const settle = async (begun: CallView): Promise<CallView> => {
+      if (begun.state === 'awaiting_approval') await cluster.grant(begun.callId);
+      return waitFor(
+        async () => {
+          const view = await client.getCall(begun.callId);
+          return ANSWERED.has(view.state) ? view : undefined;
+        },
+        { timeoutMs: 40_000, what: `${begun.callId} to be answered` },
+      );
+    };
+    const carryOut = async (action: Action): Promise<CallView> => settle(await propose(action));
+
+    it('registry: its tools are listed with their digest, and a version that is not there is named as such', async () => {
+      const { tools } = await client.listTools();
+      const listed = tools.find(({ name }) => name === rig.read.tool);
+      expect(listed).toMatchObject({ state: 'published', digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
+      const view = await client.call({ taskId: rig.taskId, tool: `${rig.read.tool}@9.9.9`, args: rig.read.args }, WAIT);
+      expect(view).toMatchObject({
+        state: 'refused',
+        result: { error: { type: 'unknown_version' }, sideEffect: 'none' },
+      });
+    });
+
+    it('schema: arguments that do not fit are refused by field, and nothing runs', async () => {
+      const view = await client.call({ taskId: rig.taskId, ...rig.malformed.action }, WAIT);
+      expect(view).toMatchObject({
+        state: 'refused',
+        result: { error: { type: 'invalid_arguments', retryable: false } },
+      });
+      expect(view.result?.error?.fields?.map(({ field }) => field)).toContain(rig.malformed.field);
+    });
+
+    it('identity: the call of one user is not there for another, and his task is closed to them', async () => {
+      const view = await carryOut(rig.read);
+      const bob = cluster.client({ user: 'bob' });
+      await expect(bob.getCall(view.callId)).rejects.toMatchObject({ type: 'not_found' });
+      const tried = await bob.call({ taskId: rig.taskId, ...rig.read }, WAIT);
+      expect(tried).toMatchObject({ state: 'refused', result: { error: { type: 'not_found' } } });
+      const rival = cluster.client({ tenant: 'rival' });
+      await expect(rival.getCall(view.callId)).rejects.toMatchObject({ type: 'not_found' });
+    });
+
+    it('result: a read says how it went, as which tool, by which decision, and where its content is from', async () => {
+      expect(await carryOut(rig.read)).toMatchObject({
+        state: 'ok',
+        result: {
+          status: 'ok',
+          sideEffect: 'none',
+          trust: 'untrusted',
+          origin: expect.stringMatching(rig.origin),
+          tool: { name: rig.read.tool },
+          decision: { policyVersion: expect.any(String), rule: expect.any(String), limits: expect.any(Object) },
+        },
+      });
+    });
+
+    it('result: a write is confirmed by evidence, and happened once', async () => {
+      const view = await carryOut(rig.write('written'));
+      expect(view).toMatchObject({ state: 'ok', result: { sideEffect: 'confirmed' } });
+      expect(view.result?.evidence?.length).toBeGreaterThan(0);
+      expect(rig.happened('written')).toBe(1);
+    });
+
+    it('idempotency: the same request is the same call, however often it comes', async () => {
+      const requestKey = uuidv7();
+      const action = rig.write('same');
+      const views = await Promise.all([1, 2, 3].map(() => propose(action, { requestKey })));
+      expect(new Set(views.map(({ callId }) => callId)).size).toBe(1);
+      await settle(views[0] as CallView);
+      await propose(action, { requestKey });
+      expect(rig.happened('same')).toBe(1);
+      const other = await propose(rig.write('other'), { requestKey });
+      expect(other).toMatchObject({ state: 'refused', result: { error: { type: 'conflict' } } });
+      expect(rig.happened('other')).toBe(0);
+    });
+
+    it('limits: what is too much to say is cut, and the cut is stated', async () => {
+      if (rig.loud === undefined) return expect(rig.loud, 'it has nothing to say that is too long').toBeUndefined();
+      const { result } = await carryOut(rig.loud);
+      const bytes = Buffer.byteLength(JSON.stringify([result?.data, result?.content]));
+      expect(bytes).toBeLessThanOrEqual((result?.decision?.limits.outputBytes ?? 0) + 1_024);
+      expect(result?.truncation?.length).toBeGreaterThan(0);
+      for (const { kept, total } of result?.truncation ?? []) expect(kept).toBeLessThan(total);
+    });
+
+    it('cancel: reaches the outside thing, and the end is never told as an error where the effect may have happened', async () => {
+      const begun = await propose(await rig.slowWrite('cancelled'));
+      if (begun.state === 'awaiting_approval') await cluster.grant(begun.callId);
+      await waitFor(() => rig.begun('cancelled'), { timeoutMs: 20_000, what: 'the effect to begin' });
+      await client.cancelCall(begun.callId);
+      const view = await settle({ ...begun, state: 'queued' });
+      await waitFor(() => rig.hasStopped('cancelled'), { timeoutMs: 15_000, what: 'nothing of it to go on' });
+      await rig.calm();
+      expect(rig.happened('cancelled')).toBe(1);
+      expect(view.result?.sideEffect).not.toBe('none');
+    });
+
+    it('deadline: a call that ran out of time after its effect began does not say that nothing happened', async () => {
+      const begun = await propose(await rig.slowWrite('late'), { deadlineMs: 2_500 });
+      if (begun.state === 'awaiting_approval') await cluster.grant(begun.callId);
+      const view = await settle({ ...begun, state: 'queued' });
+      await waitFor(() => rig.hasStopped('late'), { timeoutMs: 15_000, what: 'nothing of it to go on' });
+      await rig.calm();
+      if (rig.happened('late') > 0) expect(view.result?.sideEffect).not.toBe('none');
+      expect(rig.happened('late')).toBeLessThanOrEqual(1);
+    });
+
+    it('unknown: a receipt that is lost with the worker is never an error, and nothing runs again blindly', async () => {
+      const armed = await cluster.arm(adapter.worker, adapter.loseReceipt);
+      const begun = await propose(rig.write('lost'));
+      if (begun.state === 'awaiting_approval') await cluster.grant(begun.callId);
+      await armed.exited;
+      await cluster.ensure(adapter.worker);
+      const view = await settle({ ...begun, state: 'queued' });
+      expect(['ok', 'unknown']).toContain(view.state);
+      expect(rig.happened('lost')).toBe(1);
+    }, 90_000);
+
+    it('redaction: a secret comes out as a mark, and stands in no record and no log', async () => {
+      const view = await carryOut(await rig.echo(`token ${CANARY} end`));
+      expect(view.state).toBe('ok');
+      const told = JSON.stringify(view);
+      expect(told).not.toContain(CANARY);
+      expect(told).toContain('[redacted:');
+      const logs = [...cluster.services].flatMap(({ log }) => log).join('\n');
+      expect(logs).not.toContain(CANARY);
+    });
+
+    it('trace: the call can be looked up with its decision, its attempts and its end', async () => {
+      const { callId } = await carryOut(rig.read);
+      const trace = await waitFor(
+        async () => {
+          const found = await client.getTrace(callId).catch(() => undefined);
+          return found?.call?.state === 'ok' ? found : undefined;
+        },
+        { timeoutMs: 30_000, what: 'the trace to be stored' },
+      );
+      expect(trace.call).toMatchObject({ callId, tool: rig.read.tool, state: 'ok' });
+      expect(trace.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['call.accepted', 'call.settled']));
+    });
+
+    it.each<[string, (body: string) => Envelope]>([
+      [
+        'that nobody of this installation signed',
+        (body) => createSigner('test-router', generateSigningKey('x', ['router']).privateKey).sign(WORK_TYPE, body),
+      ],
+      [
+        'whose decision is of another time',
+        (body) =>
+          createSigner(cluster.nats.signing.kid, cluster.nats.signing.privateKey).sign(
+            WORK_TYPE,
+            JSON.stringify({ ...(JSON.parse(body) as WorkBody), expires: Date.now() - 300_000 }),
+          ),
+      ],
+      [
+        'whose arguments are not those that were decided about',
+        (body) => {
+          const signer = createSigner(cluster.nats.signing.kid, cluster.nats.signing.privateKey);
+          const envelope = signer.sign(WORK_TYPE, body);
+          return { ...envelope, body: envelope.body.replace('forged', 'other-') };
+        },
+      ],
+    ])('no side road: a message %s runs nothing', async (what, sign) => {
+      await cluster.ensure(adapter.worker);
+      const real = await carryOut(rig.write(`template ${what}`));
+      const template = await cluster.call(real.callId);
+      if (template === undefined) throw new Error('the template has no record');
+      const identity = `forged ${what}`;
+      const { args } = rig.write(identity);
+      const subject = workSubject(adapter.kind, 'hi', ADA.tenant);
+      const callId = callIdFor(ADA, uuidv7(), Date.now());
+      const { tool, handler, effect, claim, rerunnable, decision, actor, taskId, workspace, argsHash } = template;
+      const { tenant } = ADA;
+      const head = { subject, kind: adapter.kind, tenant, callId, epoch: 1, mode: 'run', actor, taskId, tool } as const;
+      const body: WorkBody = {
+        ...head,
+        ...{ handler, effect, claim, rerunnable, args: { ...args }, argsHash, decision },
+        ...(workspace === undefined ? {} : { workspace }),
+        deadline: Date.now() + 60_000,
+        expires: Date.now() + 60_000,
+      };
+      const text = JSON.stringify(sign(JSON.stringify(body)));
+      const { sequence } = await cluster.ledger.work.publish(
+        adapter.kind,
+        subject,
+        `forged-${callId}`,
+        Buffer.from(text),
+      );
+      await waitFor(async () => !(await cluster.ledger.work.has(adapter.kind, sequence)), {
+        timeoutMs: 15_000,
+        what: 'the message to be taken away',
+      });
+      expect(rig.happened(identity)).toBe(0);
+      expect(rig.happened(identity.replace('forged', 'other-'))).toBe(0);
+      expect(await cluster.claim(adapter.kind, callId)).toBeUndefined();
+    });
+  });
+};

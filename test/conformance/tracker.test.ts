@@ -1,0 +1,4 @@
+import { describeConformance } from './describe-conformance.ts';
+import { TRACKER } from './tracker-adapter.ts';
+
+describeConformance(TRACKER);
