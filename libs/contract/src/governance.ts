@@ -58,3 +58,48 @@ export type TaintMark = z.infer<typeof TaintMark>;
 /** A file of the workspace that the action will run or send, as it was when a person was asked. */
 export const BoundFile = z.strictObject({ path: z.string().max(4096), sha256: z.string() });
 export type BoundFile = z.infer<typeof BoundFile>;
+
+/** Turns of a task that calls may still be made in; when one more begins, the oldest is over. */
+export const MOST_OPEN_TURNS = 4;
+/** Calls whose ids a budget remembers; of older ones only the count. */
+export const MOST_TAKEN_IDS = 128;
+
+/** What the calls of a task have taken out of its budget; only ever more. */
+export const TaskUse = z.strictObject({
+  taskId: z.string(),
+  /** Turns that have begun. */
+  rounds: z.int(),
+  /** Units. */
+  spent: z.int(),
+  /** The last turn that is over; -1 for none. */
+  closed: z.int(),
+  /** -1 stands for calls without a turn. */
+  open: z
+    .array(z.strictObject({ turn: z.int(), calls: z.int(), tools: z.record(z.string(), z.int()) }))
+    .max(MOST_OPEN_TURNS + 1),
+  /** With the time that its request key names. */
+  taken: z.array(z.strictObject({ callId: z.string(), keyTime: z.int() })).max(MOST_TAKEN_IDS),
+  /** The latest of the times of the ids that were forgotten. */
+  forgotten: z.int().optional(),
+  /** In serial mode: the call under way, and when it took the place. */
+  serial: z.strictObject({ callId: z.string(), at: z.int() }).optional(),
+});
+export type TaskUse = z.infer<typeof TaskUse>;
+
+export const MOST_TAINT_MARKS = 64;
+
+/** Everything from outside that one agent has read for one user, with the task; without one it counts for all. */
+export const TaintRecord = z.strictObject({
+  marks: z.array(z.strictObject({ ...TaintMark.shape, taskId: z.string().optional() })).max(MOST_TAINT_MARKS),
+});
+export type TaintRecord = z.infer<typeof TaintRecord>;
+
+export const MOST_WAITING_WRITES = 256;
+
+/** Who writes one resource outside, and who is next, in the order of acceptance. */
+export const ResourceLease = z.strictObject({
+  /** A call of the tenant that the key names. */
+  holder: z.string().optional(),
+  waiting: z.array(z.strictObject({ callId: z.string(), acceptedAt: z.int() })).max(MOST_WAITING_WRITES),
+});
+export type ResourceLease = z.infer<typeof ResourceLease>;

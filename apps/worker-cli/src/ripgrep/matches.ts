@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import type { Glob } from '@toolfabric/governance';
 import { jsonBytes } from '../output/json-bytes.ts';
 import type { SearchEvent, SearchLine } from './events.ts';
-import type { Glob } from './glob.ts';
 import { workspacePath } from './run-ripgrep.ts';
 
 export interface ShownLine {

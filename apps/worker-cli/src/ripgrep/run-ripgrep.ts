@@ -1,3 +1,4 @@
+import type { Glob } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import type { ToolContext } from '@toolfabric/worker-runtime';
 import { type ConfinedEnd, runConfined } from '../confine/run-confined.ts';
@@ -8,7 +9,6 @@ import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { isStill } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import { TEMPORARY_PREFIX } from '../workspace/reserved-names.ts';
-import type { Glob } from './glob.ts';
 
 export interface RipgrepRequest {
   /** What is asked, as options. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Outcome, Truncation } from '@toolfabric/contract';
+import { compileGlob } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
@@ -7,7 +8,6 @@ import type { ConfinedEnd } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { FileList } from '../ripgrep/file-list.ts';
-import { compileGlob } from '../ripgrep/glob.ts';
 import { Records } from '../ripgrep/records.ts';
 import { runRipgrep, workspacePath } from '../ripgrep/run-ripgrep.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';

@@ -1,4 +1,5 @@
 import type { Outcome, Truncation } from '@toolfabric/contract';
+import { compileGlob } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
@@ -6,7 +7,6 @@ import type { ConfinedEnd } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { LINE_NUMBER, parseEvent } from '../ripgrep/events.ts';
-import { compileGlob } from '../ripgrep/glob.ts';
 import { Matches } from '../ripgrep/matches.ts';
 import { Records } from '../ripgrep/records.ts';
 import { runRipgrep } from '../ripgrep/run-ripgrep.ts';

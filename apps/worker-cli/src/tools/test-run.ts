@@ -1,4 +1,5 @@
 import type { DeclaredCommand, Evidence, Outcome } from '@toolfabric/contract';
+import { compileGlob } from '@toolfabric/governance';
 import { canonicalJson, FabricError, type Json, sha256Hex } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
@@ -11,13 +12,12 @@ import { resolveWorkDirectory } from '../command/work-directory.ts';
 import type { Driver } from '../driver.ts';
 import { jsonBytes, OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { type StoredFiles, storeFiles } from '../output/store-files.ts';
-import { compileGlob } from '../ripgrep/glob.ts';
 import { readJunit } from '../test-report/junit.ts';
 import { ReportOfStreams } from '../test-report/read-report.ts';
 import type { TestReport } from '../test-report/test-report.ts';
 import { workspacePathOf } from '../test-report/workspace-path.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
-import { probe, settleRun, timeOf, verdictOf } from './process-run.ts';
+import { primeFor, probe, settleRun, timeOf, verdictOf } from './process-run.ts';
 
 /** What runners write of their own accord; a call may name others. */
 const REPORT_FILES = ['**/junit*.xml', '**/TEST-*.xml', 'test-results/**', 'coverage/lcov.info'];
@@ -157,7 +157,7 @@ const storeReports = async (
 
 const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
-  settings.confinement.groups?.prime();
+  primeFor(settings, outer);
   const command = declared(outer);
   const resolved = resolveFor(outer, settings.programs, command.argv);
   const globs = args.artifacts;

@@ -1,0 +1,52 @@
+import type { ToolContract } from '@toolfabric/contract';
+import type { CallFacts } from '@toolfabric/ports';
+import { hostOf } from '../extract-hosts.ts';
+import { higherRisk } from '../risk-order.ts';
+
+export const TAINT_RULES = {
+  /** To a host that the content did not come from. */
+  sendsElsewhere: 'taint_sends_elsewhere',
+  /** To a host that cannot be known before. */
+  sendsAnywhere: 'taint_sends_anywhere',
+  /** What was read under somebody's credential could go with it. */
+  privateElsewhere: 'taint_private_elsewhere',
+  usesCredential: 'taint_uses_credential',
+} as const;
+
+/** Whether taint can change what a call of this contract may do. */
+export const mindsTaint = ({ execution, governance }: ToolContract): boolean =>
+  execution.network !== 'none' || execution.credentials.length > 0 || (governance.hosts?.length ?? 0) > 0;
+
+const elsewhere = (facts: CallFacts, permitted: ReadonlySet<string>): string[] => {
+  const origins = facts.taint.map((mark) => ({ host: hostOf(mark.origin), isPrivate: mark.private === true }));
+  const held = new Set(origins.map(({ host }) => host));
+  const sent = facts.hosts.filter((host) => !permitted.has(host));
+  return [
+    ...(sent.some((host) => !held.has(host)) ? [TAINT_RULES.sendsElsewhere] : []),
+    ...(sent.some((host) => origins.some((origin) => origin.isPrivate && origin.host !== host))
+      ? [TAINT_RULES.privateElsewhere]
+      : []),
+  ];
+};
+
+/**
+ * RS-6: who has read untrusted content may be speaking for somebody else. Sending to another origin, or using a
+ * credential, is then an external write. The rule is the same for whatever adapter the content came through. Pure.
+ *
+ * `permitted` are hosts that were permitted to this task by name.
+ */
+export const raiseByTaint = (
+  facts: CallFacts,
+  contract: ToolContract,
+  permitted: ReadonlySet<string> = new Set(),
+): CallFacts => {
+  if (facts.taint.length === 0) return facts;
+  const anywhere = contract.execution.network !== 'none' && contract.governance.hosts === undefined;
+  const raising = [
+    ...elsewhere(facts, permitted),
+    ...(anywhere ? [TAINT_RULES.sendsAnywhere] : []),
+    ...(facts.credential === 'none' ? [] : [TAINT_RULES.usesCredential]),
+  ];
+  if (raising.length === 0) return facts;
+  return { ...facts, risk: higherRisk(facts.risk, 'external_write'), raisedBy: [...facts.raisedBy, ...raising] };
+};
