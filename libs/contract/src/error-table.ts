@@ -77,6 +77,12 @@ export const ERROR_TABLE = {
     'There is no such call, task or tool that this actor may see.',
     'Check the id; only the owner of a call or task can see it.',
   ),
+  not_unknown: row(
+    'protocol',
+    false,
+    'The outcome of this call is known, or it is being run again: there is nothing to resolve.',
+    'Read the call: its result says what happened.',
+  ),
   unknown_tool: row(
     'registry',
     false,
@@ -283,6 +289,12 @@ export const ERROR_TABLE = {
     true,
     'The policy cannot be evaluated, so nothing is allowed.',
     'Ask an operator: `toolfabric doctor` and `toolfabric policy check` say what is wrong.',
+  ),
+  approval_closed: row(
+    'policy',
+    false,
+    'This approval cannot be answered any more: it was decided or has expired, or its call has ended.',
+    'Read the approval to see what became of it; nothing was run by this answer.',
   ),
   approval_changed: row(
     'policy',

@@ -1,3 +1,4 @@
+export * from './approvals.ts';
 export * from './artifact.ts';
 export * from './error-table.ts';
 export * from './events.ts';
@@ -12,4 +13,5 @@ export * from './rpc.ts';
 export * from './task.ts';
 export * from './tool-contract.ts';
 export * from './trace.ts';
+export * from './unknown.ts';
 export * from './work.ts';

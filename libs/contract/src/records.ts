@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApprovalState, MAX_PREVIEW } from './approvals.ts';
 import { ApprovalStrength, BoundFile } from './governance.ts';
 import { Actor, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
@@ -21,6 +22,13 @@ export const CallState = z.enum([
 ]);
 export type CallState = z.infer<typeof CallState>;
 
+/**
+ * What a question about an unknown outcome was answered with. `absent`: nothing was written up to now, which is proven.
+ * `not_visible`: nothing was found, which proves nothing. `failed`: the question itself got no answer.
+ */
+export const ProbeAnswerName = z.enum(['absent', 'not_visible', 'failed']);
+export type ProbeAnswerName = z.infer<typeof ProbeAnswerName>;
+
 export const CallRecord = z.strictObject({
   callId: z.string(),
   actor: Actor,
@@ -41,9 +49,18 @@ export const CallRecord = z.strictObject({
   /** Key of the operation record, for a call that has one. */
   operation: z.string().optional(),
   approvalId: z.string().optional(),
+  /** Milliseconds for which its operation is remembered; 30 days when left out. */
+  operationMs: z.int().optional(),
   reconcile: z
-    .strictObject({ fence: z.enum(['none', 'workspace_lock', 'dedupe', 'egress']), windowMs: z.int() })
+    .strictObject({
+      fence: z.enum(['none', 'workspace_lock', 'dedupe', 'egress']),
+      windowMs: z.int(),
+      /** The tool that is asked; the probe of its own when left out. */
+      query: ToolRef.optional(),
+    })
     .optional(),
+  /** Whether the other side must be asked about its key before it runs (protocol 4), or was. */
+  history: z.enum(['ask', 'clear']).optional(),
   state: CallState,
   epoch: z.int().positive(),
   /** Milliseconds since the epoch. */
@@ -51,8 +68,10 @@ export const CallRecord = z.strictObject({
   deadline: z.int(),
   settledAt: z.int().optional(),
   result: ToolResult.optional(),
-  /** While `unknown`: how often the probe was asked, and when it is next. */
-  probe: z.strictObject({ asked: z.int(), nextAt: z.int() }).optional(),
+  /** While somebody finds out: how often was asked, when it is next, and what was answered last. */
+  probe: z.strictObject({ asked: z.int(), nextAt: z.int(), last: ProbeAnswerName.optional() }).optional(),
+  /** Milliseconds since the epoch: since when it is unknown, or when it was last before it was found out. */
+  unknownAt: z.int().optional(),
   /** Unknown, and the window of its probe is over: a person must say; nothing is run again. */
   left: z.boolean().optional(),
   /** Results that came when nothing could be changed any more. */
@@ -117,6 +136,8 @@ export const Claim = z.strictObject({
    * effect, so an end without an effect proves nothing.
    */
   doubt: z.boolean().optional(),
+  /** Who told its outcome in the place of its tool: then it is not what the tool promised to answer. */
+  toldBy: z.enum(['person', 'query']).optional(),
 });
 export type Claim = z.infer<typeof Claim>;
 
@@ -130,13 +151,24 @@ export const OperationRecord = z.strictObject({
 });
 export type OperationRecord = z.infer<typeof OperationRecord>;
 
+/** An unknown call in sight of people; kept until it is known. */
+export const UnknownEntry = z.strictObject({
+  callId: z.string(),
+  actor: Actor,
+  /** Milliseconds since the epoch. */
+  since: z.int(),
+  /** A person looked, and could not tell either. */
+  left: z.strictObject({ user: z.string(), at: z.int(), note: z.string().max(1_000).optional() }).optional(),
+});
+export type UnknownEntry = z.infer<typeof UnknownEntry>;
+
 export const ApprovalRecord = z.strictObject({
   approvalId: z.string(),
   actor: Actor,
   toolDigest: z.string(),
   argsHash: z.string(),
   policyVersion: z.string(),
-  state: z.enum(['pending', 'granted', 'denied', 'expired', 'consumed']),
+  state: ApprovalState,
   callId: z.string(),
   expiresAt: z.int(),
   approver: z.string().optional(),
@@ -146,7 +178,7 @@ export const ApprovalRecord = z.strictObject({
   risk: RiskGroup.optional(),
   strength: ApprovalStrength.optional(),
   /** What a person is shown: control and bidirectional characters stand escaped in it. */
-  preview: z.string().max(16_384).optional(),
+  preview: z.string().max(MAX_PREVIEW).optional(),
   /** The preview shows all of it; what it cannot show whole needs a strong approval. */
   whole: z.boolean().optional(),
   account: z.string().max(200).optional(),
@@ -166,7 +198,14 @@ export const ApprovalRecord = z.strictObject({
       freshAt: z.int().optional(),
     })
     .optional(),
+  /** The first yes of a strong approval, while a second person is waited for. */
+  grants: z
+    .array(z.strictObject({ user: z.string().max(200), tokenId: z.string().max(200), at: z.int() }))
+    .max(4)
+    .optional(),
   reason: z.string().max(1_000).optional(),
+  /** The state that was told to the webhook last. */
+  told: ApprovalState.optional(),
   /** The yes of several calls at once that this one belongs to. */
   batchId: z.string().optional(),
   /** The call that took its place when a person changed the arguments. */

@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { Approver, BatchOutcome, MAX_BATCH, Reason } from './approvals.ts';
 import { ArtifactId } from './artifact.ts';
 import { TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
 import { Actor, ToolName, ToolVersion } from './identity.ts';
-import { CallState } from './records.ts';
+import { ApprovalRecord, CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
 import { DeclaredCommand, printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
-import { LifeCycle } from './tool-contract.ts';
+import { LifeCycle, RiskGroup } from './tool-contract.ts';
+import { Resolution, ResolutionEvidence, UnknownCall } from './unknown.ts';
 import { Envelope } from './work.ts';
 
 /**
@@ -110,6 +112,7 @@ export const ModelTool = z.strictObject({
 });
 export type ModelTool = z.infer<typeof ModelTool>;
 
+const ApprovalId = z.string().max(80);
 const OwnCall = z.strictObject({ actor: Actor, callId: z.string().max(80) });
 
 /** Request and reply of every verb. A reply is `{ok: …}` or `{error: …}`. */
@@ -152,6 +155,84 @@ export const RPC = {
       /** Whose log it is. */
       attempt: z.int().positive().optional(),
     }),
+  },
+  /**
+   * What a person may look at: what they may decide, and what their own agents asked for. With `since` the newest of
+   * what changed after that revision, whatever it is now; else what is pending, and with `decided` what was, too.
+   */
+  listApprovals: {
+    request: z.strictObject({
+      approver: Approver,
+      decided: z.boolean().default(false),
+      since: z.int().nonnegative().optional(),
+      /** `next` of the page before. */
+      after: z.string().max(80).optional(),
+      limit: z.int().min(1).max(100).default(50),
+    }),
+    reply: z.strictObject({
+      approvals: z.array(ApprovalRecord),
+      /** Grows with every change. */
+      revision: z.int(),
+      next: z.string().optional(),
+    }),
+  },
+  getApproval: { request: z.strictObject({ approver: Approver, approvalId: ApprovalId }), reply: ApprovalRecord },
+  decideApproval: {
+    request: z.strictObject({
+      approver: Approver,
+      approvalId: ApprovalId,
+      verdict: z.enum(['grant', 'deny']),
+      reason: Reason.optional(),
+    }),
+    reply: ApprovalRecord,
+  },
+  /** A person changes the arguments and approves: a new call of the one who asked, and the old one ends `denied`. */
+  editApproval: {
+    request: z.strictObject({
+      approver: Approver,
+      approvalId: ApprovalId,
+      /** UUIDv7: the new call's, and the same for a retry. */
+      requestKey: z.string().max(80),
+      args: z.json(),
+      reason: Reason.optional(),
+    }),
+    reply: z.strictObject({ approval: ApprovalRecord, replaced: ApprovalRecord, call: CallView }),
+  },
+  /** Grants all of them or none: within one scope, at one risk level, to be used until one moment. */
+  decideBatch: {
+    request: z.strictObject({
+      approver: Approver,
+      callIds: z.array(z.string().max(80)).min(1).max(MAX_BATCH),
+      scope: z.string().min(1).max(500),
+      risk: RiskGroup,
+      /** Milliseconds since the epoch: what was not used by then has expired. */
+      until: z.int(),
+      reason: Reason.optional(),
+    }),
+    reply: z.strictObject({ batchId: z.string(), outcomes: z.array(BatchOutcome) }),
+  },
+  /** Calls whose outcome is not known: those of the tenant for who may resolve them, else those of one's own agents. */
+  listUnknown: {
+    request: z.strictObject({
+      approver: Approver,
+      /** `next` of the page before. */
+      after: z.string().max(80).optional(),
+      limit: z.int().min(1).max(100).default(50),
+    }),
+    reply: z.strictObject({ unknown: z.array(UnknownCall), next: z.string().optional() }),
+  },
+  getUnknown: { request: z.strictObject({ approver: Approver, callId: z.string().max(80) }), reply: UnknownCall },
+  /** A person's move of the claim (protocol 5). The same resolution again gives the same answer. */
+  resolveUnknown: {
+    request: z.strictObject({
+      approver: Approver,
+      callId: z.string().max(80),
+      resolution: Resolution,
+      /** Needed for `happened`. */
+      evidence: ResolutionEvidence.optional(),
+      note: Reason.optional(),
+    }),
+    reply: CallView,
   },
   listTools: {
     /** One page: what comes after `after` (`name@version`), as much as fits into an answer. */

@@ -64,10 +64,26 @@ export const Output = z.strictObject({
   artifacts: z.boolean().optional(),
 });
 
+/** A question to the other side in the words of another tool, which reads only and runs in the same pool. */
+export const ReconcileQuery = z.strictObject({
+  /** `name@version`: what is asked never changes. */
+  tool: z.string().regex(/^[a-z][a-z0-9_.]*@\d{1,5}\.\d{1,5}\.\d{1,5}$/, 'a tool with its version'),
+  /** Its arguments; a text holds `{/json/pointer}` parts over the arguments of the call. */
+  arguments: JsonObject,
+  /** JMESPath over `{data, summary, content}` of its answer: the id of what was written; nothing while it is not found. */
+  id: z.string().min(1).max(300),
+  /** The same: where it is true and there is no id, it is proven that nothing was written up to now. */
+  absent: z.string().min(1).max(300).optional(),
+});
+export type ReconcileQuery = z.infer<typeof ReconcileQuery>;
+
 /** How an outcome that is not known is found out. */
 export const Reconcile = z.strictObject({
-  /** `probe`: the worker has a read-only probe beside the handler. */
-  by: z.literal('probe'),
+  /** `probe`: the worker has a read-only probe beside the handler. `query`: another tool is asked. */
+  by: z.enum(['probe', 'query']),
+  query: ReconcileQuery.optional(),
+  /** It also tells of actions whose operation is forgotten here: it is asked before a key runs for the first time. */
+  history: z.boolean().optional(),
   /** What makes a second run safe after the probe found nothing. */
   fence: z.enum(['none', 'workspace_lock', 'dedupe', 'egress']).default('none'),
   /** Milliseconds for which the probe is repeated before a person is asked. */
@@ -83,6 +99,8 @@ export const Governance = z.strictObject({
   operation_key: z.string().optional(),
   /** What the operation key is unique in; the intent when left out. */
   effect_scope: z.string().optional(),
+  /** Days for which an operation is remembered; 30 when left out. */
+  operation_days: z.int().min(1).max(3650).optional(),
   resource: z.string().optional(),
   preview: z.string().optional(),
   /** JSON pointer of the argument that carries the expected version or hash. */

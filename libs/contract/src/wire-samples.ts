@@ -66,6 +66,34 @@ const result = {
   attempt: 1,
 };
 
+const reconcileQuery = {
+  tool: 'issue.comments@1.0.0',
+  arguments: { number: '{/number}', key: 'k {/key}' },
+  id: 'data.comments[0].id',
+  absent: 'data.complete',
+};
+const proof = { kind: 'comment', ref: 'c17', detail: 'issue 4821' };
+const unknownCall = {
+  callId,
+  taskId,
+  actor,
+  tool: { name: 'issue.comment', version: '1.0.0' },
+  risk: 'external_write' as const,
+  createdAt: at,
+  unknownAt: at + 20,
+  epoch: 1,
+  summary: 'The worker was lost.',
+  what: 'ann@example.com, through the agent coder, wants to: comment',
+  resource: 'github:repo:shop/checkout',
+  account: 'shop-bot',
+  evidence: [proof],
+  reconciling: true,
+  asked: 3,
+  answered: 'not_visible' as const,
+  doubt: false,
+  left: { user: 'grace', at: at + 60_000, note: 'no access' },
+};
+
 const contractOf = {
   name: tool.name,
   version: '1.0.0',
@@ -106,6 +134,7 @@ const contractOf = {
     claimless: false,
     operation_key: '{/path}',
     effect_scope: 'files',
+    operation_days: 30,
     resource: 'workspace:{/path}',
     preview: 'edits {/path}',
     precondition: '/expected_sha256',
@@ -237,6 +266,28 @@ const work = {
   traceparent,
 };
 
+const approver = {
+  tenant: 'acme',
+  user: 'bob@example.com',
+  agent: 'toolfabric-cli',
+  tokenId: 'bob',
+  rights: ['approvals:decide:github:repo:shop', 'approvals:strong'],
+  freshAt: at,
+};
+const approval = {
+  approvalId: 'a-3',
+  actor,
+  toolDigest: sha,
+  argsHash: sha,
+  policyVersion: decision.policyVersion,
+  state: 'pending' as const,
+  callId,
+  expiresAt: at + 600_000,
+  grants: [{ user: 'bob@example.com', tokenId: 'bob', at }],
+  told: 'pending' as const,
+};
+const batched = { callId, approvalId: 'a-3', state: 'granted' as const };
+
 export const WIRE_SAMPLES: readonly Sample[] = [
   ['Token', 'plain', 'cli-trusted_2'],
   ['CallId', 'plain', callId],
@@ -256,6 +307,10 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['SideEffect', 'plain', 'possible'],
   ['ResultStatus', 'plain', 'unknown'],
   ['ApprovalStrength', 'plain', 'strong'],
+  ['Approver', 'fresh', approver],
+  ['ApprovalState', 'plain', 'consumed'],
+  ['Reason', 'plain', 'only on the test repository'],
+  ['BatchOutcome', 'granted', batched],
   ['TaskConstraints', 'plain', constraints],
   ['TaskBudget', 'plain', budget],
   ['TaskMode', 'plain', 'serial'],
@@ -316,6 +371,8 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['Execution', 'defaults', { adapter: 'cli', handler: 'h', isolation: 'process', timeout_ms: 1000 }],
   ['Output', 'full', contractOf.output],
   ['Reconcile', 'full', contractOf.governance.reconcile],
+  ['Reconcile', 'query', { by: 'query', query: reconcileQuery, history: true, window_ms: 60_000 }],
+  ['ReconcileQuery', 'full', reconcileQuery],
   ['Governance', 'full', contractOf.governance],
   ['Governance', 'defaults', { risk: 'read', idempotent: true }],
   ['ToolContract', 'full', contractOf],
@@ -327,6 +384,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['RegistryRecord', 'draft', { contract: contractOf, state: 'draft', digest: sha, modelDigest: sha }],
   ['Envelope', 'work', { type: 'toolfabric/work/1', kid: 'router-1', sig: 'AA', body: '{"a":1}' }],
   ['WorkBody', 'run', work],
+  ['WorkBody', 'of-operation', { ...work, operation: 'op.0f2a' }],
   [
     'WorkBody',
     'probe',
@@ -340,12 +398,32 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['CallRecord', 'joined', { ...call, state: 'joined' }],
   ['CallRecord', 'ok', { ...call, state: 'ok', settledAt: at + 20, result, late: [{ epoch: 1, status: 'ok' }] }],
   ['CallRecord', 'unknown', { ...call, state: 'unknown', probe: { asked: 2, nextAt: at + 5000 } }],
+  [
+    'CallRecord',
+    'found-out',
+    {
+      ...call,
+      state: 'accepted',
+      operationMs: 86_400_000,
+      reconcile: { fence: 'none', windowMs: 60_000, query: tool },
+      history: 'ask',
+      probe: { asked: 2, nextAt: at + 5000, last: 'not_visible' },
+      unknownAt: at + 20,
+    },
+  ],
+  ['ProbeAnswerName', 'absent', 'absent'],
+  ['UnknownEntry', 'new', { callId, actor, since: at }],
+  ['UnknownEntry', 'left', { callId, actor, since: at, left: { user: 'grace', at: at + 60_000, note: 'no access' } }],
+  ['Resolution', 'happened', 'happened'],
+  ['ResolutionEvidence', 'full', proof],
+  ['UnknownCall', 'full', unknownCall],
   ['OpenEntry', 'new', { callId, actor, openedAt: at }],
   ['OpenEntry', 'sent', { callId, actor, openedAt: at, sent: { epoch: 1, sequence: 17 } }],
   ['OpenEntry', 'pinned', { callId, actor, openedAt: at, sent: { epoch: 1, sequence: 17, pin: 'p3' } }],
   ['Claim', 'claimed', { ...claim, state: 'claimed' }],
   ['Claim', 'started', { ...claim, state: 'started', intent: { sha256: sha }, cancelRequested: true, doubt: true }],
   ['Claim', 'done', { ...claim, state: 'done', outcome }],
+  ['Claim', 'told', { ...claim, state: 'done', outcome, toldBy: 'person' }],
   ['Claim', 'cancelled', { ...claim, state: 'cancelled', reason: 'expired' }],
   ['Claim', 'released', { ...claim, state: 'released', epoch: 2 }],
   ['Claim', 'orphaned', { ...claim, state: 'orphaned', intent: null }],
@@ -396,6 +474,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
       replacedBy: callId,
     },
   ],
+  ['ApprovalRecord', 'half-granted', approval],
   [
     'LifeSign',
     'alive',
@@ -496,6 +575,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
     },
   ],
   ['CallView', 'ok', view],
+  ['CallView', 'asking', { ...view, state: 'awaiting_approval', approvalId: 'a-3' }],
   ['CallView', 'unknown', { ...view, state: 'unknown', reconciling: true }],
   ['SettledNotice', 'ok', { actor, view }],
   ['ProgressNotice', 'half', { callId, seq: 1, message: 'half way', fraction: 0.5 }],
@@ -554,6 +634,45 @@ export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; r
   permitArtifact: {
     request: { actor, action: 'read', artifactId, callId },
     reply: { permit, artifactId, attempt: 2 },
+  },
+  listApprovals: {
+    request: { approver, decided: true, since: 7, after: 'a-2', limit: 10 },
+    reply: { approvals: [approval], revision: 8, next: 'a-3' },
+  },
+  getApproval: { request: { approver, approvalId: 'a-3' }, reply: approval },
+  decideApproval: {
+    request: { approver, approvalId: 'a-3', verdict: 'deny', reason: 'not today' },
+    reply: approval,
+  },
+  editApproval: {
+    request: {
+      approver,
+      approvalId: 'a-3',
+      requestKey: '019e0000-0000-7000-8000-000000000000',
+      args,
+      reason: 'the wrong file',
+    },
+    reply: { approval, replaced: { ...approval, state: 'denied', replacedBy: callId }, call: view },
+  },
+  decideBatch: {
+    request: {
+      approver,
+      callIds: [callId],
+      scope: 'github:repo:shop/checkout',
+      risk: 'external_write',
+      until: at + 600_000,
+      reason: 'today only',
+    },
+    reply: { batchId: 'b-1', outcomes: [batched] },
+  },
+  listUnknown: {
+    request: { approver, after: callId, limit: 20 },
+    reply: { unknown: [unknownCall], next: callId },
+  },
+  getUnknown: { request: { approver, callId }, reply: unknownCall },
+  resolveUnknown: {
+    request: { approver, callId, resolution: 'happened', evidence: proof, note: 'seen in the tracker' },
+    reply: view,
   },
   listTools: { request: { actor, allStates: true }, reply: { tools: [summary], catalogueDigest: sha } },
   describeTool: { request: { actor, tool: 'workspace.edit_file' }, reply: { summary, model: modelTool } },
