@@ -6,6 +6,8 @@ const SECRET_NAME =
 /** A long run of letters and digits together: more likely a key than something that a model wrote. */
 const SECRET_LOOK = /^(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+/=.~-]{16,}$/;
 
+export const looksSecret = (text: string): boolean => SECRET_LOOK.test(text);
+
 export const cutText = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 
@@ -18,7 +20,7 @@ const counted = (kind: string, count: number, unit: string): string =>
   `${kind} of ${count} ${unit}${count === 1 ? '' : 's'}`;
 
 const describeString = (text: string, hidden: boolean): string => {
-  const shown = !hidden && text.length <= MAX_SHOWN && !SECRET_LOOK.test(text);
+  const shown = !hidden && text.length <= MAX_SHOWN && !looksSecret(text);
   return shown ? `string ${JSON.stringify(text.replace(/\p{C}/gu, '?'))}` : counted('string', text.length, 'character');
 };
 

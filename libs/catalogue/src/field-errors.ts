@@ -5,6 +5,7 @@ import { FORMAT_EXAMPLES, isAsserted } from './asserted-formats.ts';
 import { describeSchema, descriptionOf, listValues } from './describe-schema.ts';
 import { cutText, describeValue, isSecretField } from './describe-value.ts';
 import { keepBestBranches } from './error-branches.ts';
+import { hideName, hidePointer } from './hide-name.ts';
 import { escapeToken } from './json-pointer.ts';
 import { isSchemaObject, type SchemaObject } from './schema-keywords.ts';
 
@@ -17,6 +18,8 @@ const MAX_PART = 300;
 
 interface Fault {
   readonly pointer: string;
+  /** The pointer as it may be told. */
+  readonly shown: string;
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly value: unknown;
@@ -30,23 +33,23 @@ type Adviser = (fault: Fault) => Advice;
 
 const propertiesOf = ({ properties }: SchemaObject): SchemaObject => (isSchemaObject(properties) ? properties : {});
 
-const missing = (pointer: string, name: string, schema: SchemaObject): Advice => {
+const missing = (shown: string, name: string, schema: SchemaObject): Advice => {
   const property = Object.hasOwn(propertiesOf(schema), name) ? propertiesOf(schema)[name] : undefined;
   const description = descriptionOf(property);
   return {
-    field: `${pointer}/${escapeToken(name)}`,
+    field: `${shown}/${escapeToken(name)}`,
     expected: `a required field: ${describeSchema(property)}`,
     got: 'nothing',
     hint: `Add ${JSON.stringify(name)}${description === undefined ? '.' : `: ${description}`}`,
   };
 };
 
-const unknown = ({ pointer, value, schema }: Fault, name: string): Advice => {
+const unknown = ({ shown, value, schema }: Fault, name: string): Advice => {
   const known = Object.keys(propertiesOf(schema));
   const near = nearestNames(name, known).map((candidate) => JSON.stringify(candidate));
   const held = isSchemaObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return {
-    field: `${pointer}/${escapeToken(name)}`,
+    field: `${shown}/${escapeToken(hideName(name))}`,
     expected: known.length === 0 ? 'no fields' : `only the fields ${listValues(known)}`,
     got: `an unknown field (${describeValue(held, true)})`,
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'Remove this field.',
@@ -101,8 +104,7 @@ const alternatives =
     expected: `${text}: ${(Array.isArray(asked) ? asked : []).slice(0, 8).map(describeSchema).join('; ')}`,
   });
 
-const needsCompanion: Adviser = ({ pointer, params, schema }) =>
-  missing(pointer, String(params.missingProperty), schema);
+const needsCompanion: Adviser = ({ shown, params, schema }) => missing(shown, String(params.missingProperty), schema);
 
 const unknownField: Adviser = (fault) =>
   unknown(fault, String(fault.params.additionalProperty ?? fault.params.unevaluatedProperty));
@@ -136,7 +138,7 @@ const ADVISERS: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   [
     'propertyNames',
     ({ params }) => ({
-      expected: `field names as the schema asks for, unlike ${JSON.stringify(params.propertyName).slice(0, 60)}`,
+      expected: `field names as the schema asks for, unlike ${cutText(JSON.stringify(hideName(String(params.propertyName))), 60)}`,
     }),
   ],
   ['anyOf', alternatives('one of several shapes')],
@@ -151,6 +153,7 @@ const ECHOES: ReadonlySet<string> = new Set(['if', 'propertyNames']);
 
 const toFault = (error: ErrorObject): Fault => ({
   pointer: error.instancePath,
+  shown: hidePointer(error.instancePath, error.schemaPath),
   keyword: error.keyword,
   params: error.params as Readonly<Record<string, unknown>>,
   value: error.data,
@@ -165,7 +168,7 @@ const toFieldError = (error: ErrorObject): FieldError => {
   const hint = advice.hint ?? descriptionOf(fault.schema);
   const got = advice.got ?? describeValue(fault.value, isSecretField(fault.pointer, fault.schema));
   return {
-    field: cutText(advice.field ?? fault.pointer, MAX_POINTER),
+    field: cutText(advice.field ?? fault.shown, MAX_POINTER),
     expected: cutText(advice.expected, MAX_PART),
     got: cutText(got, MAX_PART),
     ...(hint === undefined ? {} : { hint: cutText(hint, MAX_PART) }),
