@@ -138,11 +138,13 @@ export class Cluster {
 
   /** As a publisher would leave them: the same checks, the same records. */
   async publish(contracts: readonly unknown[]): Promise<void> {
+    const published: RegistryRecord[] = [];
     for (const value of contracts) {
       const contract = parseContract(value);
-      assertPublishable(contract, []);
+      assertPublishable(contract, published);
       const record: RegistryRecord = { contract, state: 'published', ...contractDigests(contract), publishedAt: 0 };
       await this.ledger.registry.create(toolKey(contract.name, contract.version), record);
+      published.push(record);
     }
   }
 

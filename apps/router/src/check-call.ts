@@ -1,4 +1,3 @@
-import { renderTemplate } from '@toolfabric/catalogue';
 import {
   type CallRecord,
   type CallRequest,
@@ -12,10 +11,11 @@ import {
 } from '@toolfabric/contract';
 import { factsOf } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
-import { operationKeyOf } from '@toolfabric/ledger';
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
+import { approvalIdFor } from './approvals/approval-id.ts';
 import { checkBackground, runsApart } from './check-background.ts';
+import { operationFields } from './operation-fields.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 
@@ -76,31 +76,20 @@ const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args)
 };
 
 interface Proposal {
-  readonly request: CallRequest;
+  readonly request: Pick<CallRequest, 'actor'>;
   readonly task: TaskRecord;
   readonly tool: RegistryRecord;
   readonly args: Args;
 }
 
 /** What the arguments, the task and the contract tell of a proposal. */
-const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
+export const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
   factsOf({ contract: tool.contract, args, actor: request.actor, task, environment });
 
 const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
   const answer = services.policy.decide({ actor: request.actor, task, tool, args, facts });
   if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
   return answer;
-};
-
-/** The business identity of a write: from the contract's template, else from the caller. */
-const operationOf = (request: CallRequest, { contract }: RegistryRecord, args: Args): string | undefined => {
-  const { governance, capability } = contract;
-  if (effectOf(governance.risk) === 'none') return undefined;
-  const template = governance.operation_key;
-  const key = template === undefined ? request.operationKey : renderTemplate(template, args);
-  if (key === undefined) return undefined;
-  const account = `${request.actor.tenant}/${request.actor.user}`;
-  return operationKeyOf(governance.effect_scope ?? capability.intent, account, key);
 };
 
 const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRecord['state'] =>
@@ -150,7 +139,7 @@ export const checkCall = async (
   const { decision } = answer;
   const { governance } = contract;
   const route = await routeCall(services, contract, request.priority);
-  const operation = operationOf(request, tool, args);
+  const operation = operationFields(registry.index, request, tool, args, now);
   const pin = ctx.homes.pinOf(task, route.kind);
   const argsHash = sha256Hex(canonical);
   const record: CallRecord = {
@@ -170,12 +159,9 @@ export const checkCall = async (
     ...(task.workspace === undefined ? {} : { workspace: task.workspace }),
     ...(pin === undefined ? {} : { pin }),
     decision,
-    ...(operation === undefined ? {} : { operation }),
-    ...(answer.verdict === 'needs_approval' ? { approvalId: sha256Hex(`approval\n${callId}`).slice(0, 32) } : {}),
-    ...(governance.reconcile === undefined
-      ? {}
-      : { reconcile: { fence: governance.reconcile.fence, windowMs: governance.reconcile.window_ms } }),
-    state: firstState(answer, operation),
+    ...operation,
+    ...(answer.verdict === 'needs_approval' ? { approvalId: approvalIdFor(callId) } : {}),
+    state: firstState(answer, operation.operation),
     epoch: 1,
     createdAt: now,
     deadline: deadlineOf(request, decision, now),

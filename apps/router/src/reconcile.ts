@@ -1,62 +1,25 @@
-import { type CallRecord, MAX_EPOCH, type OpenEntry, Outcome, type ResultMessage } from '@toolfabric/contract';
-import {
-  createRecord,
-  errorOutcome,
-  isFinal,
-  judgeEnd,
-  moveClaim,
-  openKey,
-  probeCallId,
-  workMessageId,
-} from '@toolfabric/ledger';
-import { type Delivery, QueueFull, StoreUnavailable } from '@toolfabric/ports';
-import { z } from 'zod';
+import { type CallRecord, MAX_EPOCH, type OpenEntry, type Outcome, type ResultMessage } from '@toolfabric/contract';
+import { createRecord, errorOutcome, isAsking, isFinal, judgeEnd, moveClaim, openKey } from '@toolfabric/ledger';
+import type { Delivery } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
-import { changeClaim, readClaim } from './claims.ts';
+import { changeClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
-import { publishWork } from './dispatch.ts';
+import { dispatchCall, publishWork } from './dispatch.ts';
 import { judgeOf } from './judge-output.ts';
+import { type Report, readReport } from './read-report.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
-import { probeMessage } from './work-message.ts';
 
-/** The delay between two probes doubles up to so many times the first one. */
-const LONGEST_BACK_OFF = 60;
+type Found = Extract<Report, { answer: 'found' }>;
 
-/** What a probe answers, in the data of its outcome. */
-const ProbeReport = z.discriminatedUnion('answer', [
-  z.looseObject({ answer: z.literal('found'), receipt: Outcome }),
-  z.looseObject({ answer: z.literal('absent'), fence: z.boolean() }),
-  z.looseObject({ answer: z.literal('not_visible'), reason: z.string() }),
-]);
-
-const nextAt = (ctx: RouterContext, asked: number): number =>
-  ctx.clock.now() + ctx.pace.probeFirstMs * Math.min(2 ** asked, LONGEST_BACK_OFF);
-
-/**
- * Protocol 7: asks the parent's kind what became of the call. That it was asked is stored first, so that two sweepers
- * ask once; a lost question is asked again after its back-off.
- */
-export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<void> => {
-  const asked = (stored.value.probe?.asked ?? 0) + 1;
-  const change = await changeCall(ctx, stored, { type: 'probed', asked, nextAt: nextAt(ctx, asked) });
-  if (!change.done) return;
-  const call = change.value;
-  const claim = await readClaim(ctx, change);
-  const { subject, data } = probeMessage(ctx, call, await ctx.contractOf(call.tool), asked, claim?.intent);
-  const id = workMessageId(probeCallId(call.callId, asked), 1);
-  ctx.telemetry.metrics.count('toolfabric_probes_total', { kind: call.kind });
-  ctx.ports.events.emit(callEvent(ctx, call, 'call.probed', `probed.${asked}`, { asked }));
-  await ctx.ports.work.publish(call.kind, subject, id, data).catch((thrown: unknown) => {
-    if (!(thrown instanceof QueueFull || thrown instanceof StoreUnavailable)) throw thrown;
-  });
-};
-
-const settleFound = async (ctx: RouterContext, call: StoredCall, receipt: Outcome): Promise<StoredCall> => {
+/** The end that a receipt makes: one of the tool's own is judged, what another tool found is not. */
+const settleFound = async (ctx: RouterContext, call: StoredCall, { receipt, by }: Found): Promise<StoredCall> => {
   const judge = await judgeOf(ctx, call.value.tool);
-  const change = await changeClaim(ctx, call, (claim) => moveClaim(claim, { type: 'resolve', outcome: receipt }));
+  const move = { type: 'resolve', outcome: receipt, ...(by === 'query' ? { by } : {}) } as const;
+  const change = await changeClaim(ctx, call, (claim) => moveClaim(claim, move));
   if (!change.done) return call;
-  return endCall(ctx, call, judgeEnd(change.value, receipt, judge), call.value.epoch);
+  const end = by === 'query' ? receipt : judgeEnd(change.value, receipt, judge);
+  return endCall(ctx, call, end, call.value.epoch);
 };
 
 /**
@@ -68,7 +31,9 @@ const settleAbsent = async (ctx: RouterContext, call: StoredCall, because: 'fenc
   const { deadline, epoch, left } = call.value;
   if (left) return call;
   if (ctx.clock.now() > deadline || epoch >= MAX_EPOCH)
-    return because === 'fence' ? settleFound(ctx, call, errorOutcome('not_applied')) : call;
+    return because === 'fence'
+      ? settleFound(ctx, call, { answer: 'found', receipt: errorOutcome('not_applied'), by: 'probe' })
+      : call;
   const change = await changeClaim(ctx, call, (claim) =>
     claim?.epoch === epoch ? moveClaim(claim, { type: 'rerun', because }) : undefined,
   );
@@ -80,9 +45,7 @@ const settleAbsent = async (ctx: RouterContext, call: StoredCall, because: 'fenc
  * it can run: the entry of an unknown one may have been removed at the end of its window.
  */
 export const requeue = async (ctx: RouterContext, call: StoredCall, epoch: number): Promise<StoredCall> => {
-  const { actor, callId } = call.value;
-  const entry: OpenEntry = { callId, actor, openedAt: ctx.clock.now() };
-  await createRecord(ctx.ports.open, openKey(actor.tenant, callId), entry, { clock: ctx.clock });
+  await openAgain(ctx, call.value);
   const change = await changeCall(ctx, call, { type: 'requeue', epoch });
   const queued = change.done ? change : change.current;
   if (queued?.value.state !== 'queued') return queued ?? call;
@@ -92,6 +55,12 @@ export const requeue = async (ctx: RouterContext, call: StoredCall, epoch: numbe
   return queued;
 };
 
+/** Create-or-verify of the entry that keeps a call in sight of the sweep. */
+export const openAgain = async (ctx: RouterContext, { actor, callId }: CallRecord): Promise<void> => {
+  const entry: OpenEntry = { callId, actor, openedAt: ctx.clock.now() };
+  await createRecord(ctx.ports.open, openKey(actor.tenant, callId), entry, { clock: ctx.clock });
+};
+
 /** Which safety a second run would have, by the contract and by what the probe could make sure of. */
 const safetyOf = (call: CallRecord, fenced: boolean): 'fence' | 'dedupe' | undefined => {
   const fence = call.reconcile?.fence;
@@ -99,14 +68,38 @@ const safetyOf = (call: CallRecord, fenced: boolean): 'fence' | 'dedupe' | undef
   return fenced && fence !== undefined && fence !== 'none' ? 'fence' : undefined;
 };
 
-const settleReport = async (
+/** Nothing follows from it, but whoever looks at the call is told: proven absent is another thing than not found yet. */
+const keepAnswer = async (
   ctx: RouterContext,
   call: StoredCall,
-  report: z.infer<typeof ProbeReport>,
+  n: number,
+  answer: Exclude<Report['answer'], 'found'>,
 ): Promise<StoredCall> => {
-  if (report.answer === 'found') return settleFound(ctx, call, report.receipt);
+  const change = await changeCall(ctx, call, { type: 'answered', n, answer });
+  return change.done ? change : (change.current ?? call);
+};
+
+/**
+ * Protocol 4: what the other side knows of the key before its first run. Nothing of it is under way here, so what is
+ * proven absent needs no fence.
+ */
+const settleHistory = async (ctx: RouterContext, call: StoredCall, n: number, report: Report): Promise<StoredCall> => {
+  if (report.answer === 'found') {
+    const judge = await judgeOf(ctx, call.value.tool);
+    const receipt: Outcome = report.by === 'query' ? report.receipt : judge(report.receipt);
+    return endCall(ctx, call, receipt, 0);
+  }
+  if (report.answer !== 'absent') return keepAnswer(ctx, call, n, report.answer);
+  const clear = await changeCall(ctx, call, { type: 'clear_history' });
+  return clear.done ? dispatchCall(ctx, clear) : (clear.current ?? call);
+};
+
+const settleReport = async (ctx: RouterContext, call: StoredCall, n: number, report: Report): Promise<StoredCall> => {
+  if (call.value.state === 'accepted') return settleHistory(ctx, call, n, report);
+  if (report.answer === 'found') return settleFound(ctx, call, report);
   const safety = report.answer === 'absent' ? safetyOf(call.value, report.fence) : undefined;
-  return safety === undefined ? call : settleAbsent(ctx, call, safety);
+  const after = safety === undefined ? call : await settleAbsent(ctx, call, safety);
+  return after.value.state === 'unknown' ? keepAnswer(ctx, after, n, report.answer) : after;
 };
 
 /** Takes in the answer of a probe. An old answer, to an epoch that is over, changes nothing. */
@@ -117,15 +110,14 @@ export const settleProbe = async (
   probe: { parent: string; n: number },
 ): Promise<void> => {
   const call = await readCall(ctx, result.tenant, probe.parent);
-  const report = ProbeReport.safeParse(result.outcome.data);
-  const current = call?.value.state === 'unknown' && call.value.probe?.asked === probe.n;
   // Only the kind that was asked may answer.
   const isAsked = call !== undefined && delivery.subject.split('.')[1] === call.value.kind;
   // Its first delivery may have ended the call, and then not closed it: an unknown call that was left has no sweep.
   if (call && isAsked && isFinal(call.value.state) && delivery.deliveryCount > 1)
     return closeCall(ctx, call, () => delivery.ack());
-  if (!call || !report.success || !current || !isAsked) return delivery.ack();
-  const after = await settleReport(ctx, call, report.data);
-  if (after.value.state === 'unknown' || after.value.state === 'queued') return delivery.ack();
+  if (!call || !isAsked || !isAsking(call.value) || call.value.probe?.asked !== probe.n) return delivery.ack();
+  const report = await readReport(ctx, call.value, probe.n, result.outcome);
+  const after = await settleReport(ctx, call, probe.n, report);
+  if (!isFinal(after.value.state)) return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());
 };

@@ -1,16 +1,20 @@
 import type { CallRecord, OperationRecord } from '@toolfabric/contract';
-import { changeRecord, createRecord, judgeOperation, type OperationVerdict, operationAfter } from '@toolfabric/ledger';
+import {
+  changeRecord,
+  createRecord,
+  judgeOperation,
+  OPERATION_WINDOW_MS,
+  type OperationVerdict,
+  operationAfter,
+} from '@toolfabric/ledger';
 import type { RouterContext } from './router-context.ts';
-
-/** How long the record of an operation is kept, in milliseconds. */
-const OPERATION_WINDOW_MS = 30 * 86_400_000;
 
 const heldBy = (ctx: RouterContext, call: CallRecord): OperationRecord => ({
   callId: call.callId,
   tenant: call.actor.tenant,
   argsHash: call.argsHash,
   state: 'held',
-  expiresAt: ctx.clock.now() + OPERATION_WINDOW_MS,
+  expiresAt: ctx.clock.now() + (call.operationMs ?? OPERATION_WINDOW_MS),
 });
 
 /** Protocol 3 (2): create-or-verify by call id. */

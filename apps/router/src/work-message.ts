@@ -1,4 +1,13 @@
-import { type CallRecord, CLOCK_LEEWAY_MS, type ToolContract, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
+import { fillArguments } from '@toolfabric/catalogue';
+import {
+  type CallRecord,
+  CLOCK_LEEWAY_MS,
+  type ToolContract,
+  type ToolRef,
+  WORK_TYPE,
+  type WorkBody,
+} from '@toolfabric/contract';
+import { digestOf } from '@toolfabric/kernel';
 import { pinnedWorkSubject, probeCallId, workSubject } from '@toolfabric/ledger';
 import { callPermit } from './call-permit.ts';
 import type { RouterContext } from './router-context.ts';
@@ -51,6 +60,48 @@ export const workMessage = (
     ...(call.approvalId === undefined ? {} : { approvalDigest: call.approvalId }),
   });
 
+/** How long a question may take from now on. */
+const untilOf = (ctx: RouterContext, timeoutMs: number): number => ctx.clock.now() + timeoutMs + CLOCK_LEEWAY_MS;
+
+/**
+ * The n-th question about `call` in the words of another tool (protocol 7): an internal claimless read in the name of
+ * the parent's actor, under its decision, with the limits of the tool that is asked.
+ */
+export const queryMessage = (
+  ctx: RouterContext,
+  call: CallRecord,
+  { governance: { reconcile } }: ToolContract,
+  asked: { readonly ref: ToolRef; readonly contract: ToolContract },
+  n: number,
+): { subject: string; data: Uint8Array } => {
+  const { contract, ref } = asked;
+  const { execution, output } = contract;
+  const until = untilOf(ctx, execution.timeout_ms);
+  const args = fillArguments(reconcile?.query?.arguments ?? {}, call.args) as CallRecord['args'];
+  const limits = { timeoutMs: execution.timeout_ms, outputBytes: output.budget_bytes };
+  const { operation, testCommand, ...parent } = call;
+  const question: CallRecord = {
+    ...parent,
+    tool: ref,
+    handler: execution.handler,
+    args,
+    argsHash: digestOf(args),
+    decision: { ...call.decision, limits },
+  };
+  const probe = { callId: probeCallId(call.callId, n), epoch: 1, deadline: until };
+  return sign(ctx, {
+    ...common(question, contract),
+    ...callPermit(ctx, question, contract, probe),
+    ...probe,
+    subject: workSubject(call.kind, 'hi', call.actor.tenant),
+    parentCallId: call.callId,
+    mode: 'run',
+    effect: 'none',
+    claim: 'none',
+    expires: until,
+  });
+};
+
 /** The internal claimless call that asks for the n-th time what became of `call` (protocol 7). */
 export const probeMessage = (
   ctx: RouterContext,
@@ -59,7 +110,7 @@ export const probeMessage = (
   n: number,
   intent: WorkBody['intent'],
 ): { subject: string; data: Uint8Array } => {
-  const until = ctx.clock.now() + call.decision.limits.timeoutMs + CLOCK_LEEWAY_MS;
+  const until = untilOf(ctx, call.decision.limits.timeoutMs);
   const probe = { callId: probeCallId(call.callId, n), epoch: 1, deadline: until };
   return sign(ctx, {
     ...common(call, contract),

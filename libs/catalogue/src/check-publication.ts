@@ -6,6 +6,7 @@ import { contractDigests } from './contract-digests.ts';
 import { argumentWarnings, descriptionProblems, duplicateWarnings } from './description-lint.ts';
 import { governanceProblems, governanceWarnings } from './governance-rules.ts';
 import { outputProblems } from './output-problems.ts';
+import { queryProblems } from './query-rules.ts';
 import { inputNarrowings, outputNarrowings } from './schema-changes.ts';
 import { unenforcedProblems } from './unenforced-fields.ts';
 
@@ -84,6 +85,7 @@ export const reviewPublication = (contract: ToolContract, existing: Iterable<Reg
     ...governanceProblems(contract),
     ...inputProblems(contract),
     ...outputProblems(contract),
+    ...queryProblems(contract, records),
     ...rules,
   ];
   const incompatible = historyProblems(contract, records);

@@ -93,11 +93,14 @@ const parse = (expression: string, rules: ConditionRules): ExpressionNode => {
   return node;
 };
 
+/** What an expression finds in a value. Throws an `Error` like a `Condition`. */
+export type ValueOf = (value: JSONValue) => JSONValue;
+
 /**
  * Compiles a JMESPath expression without what could make it grow (multi-selects, references, most functions). Throws
  * `contract_invalid` with the reason.
  */
-export const compileExpression = (expression: string, rules: ConditionRules): Condition => {
+export const compileValue = (expression: string, rules: ConditionRules): ValueOf => {
   let node: ExpressionNode;
   try {
     node = parse(expression, rules);
@@ -105,5 +108,11 @@ export const compileExpression = (expression: string, rules: ConditionRules): Co
     const reason = error instanceof Error ? error.message.slice(0, 200) : 'it cannot be parsed';
     throw new FabricError('contract_invalid', `the expression is refused: ${reason}`, { cause: error });
   }
-  return (value) => isTrue(TreeInterpreter.search(node, bare(value)));
+  return (value) => TreeInterpreter.search(node, bare(value)) as JSONValue;
+};
+
+/** The same for whether what it finds is true. */
+export const compileExpression = (expression: string, rules: ConditionRules): Condition => {
+  const find = compileValue(expression, rules);
+  return (value) => isTrue(find(value));
 };

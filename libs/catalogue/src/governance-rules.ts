@@ -2,6 +2,7 @@ import { effectOf, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { isRedactionRule, REDACTION_RULES } from '@toolfabric/results';
 import { pointerTokens } from './json-pointer.ts';
+import { queryPointers } from './reconcile-query.ts';
 import { isSchemaObject } from './schema-keywords.ts';
 import { parseTemplate } from './template.ts';
 
@@ -24,7 +25,14 @@ const timeouts: Rule = ({ execution: { timeout_ms, background }, governance: { c
     `execution.timeout_ms: at most ${MAX_CLAIMLESS_TIMEOUT} without a claim`,
 ];
 
-const WRITE_FIELDS = ['operation_key', 'effect_scope', 'preview', 'precondition', 'reconcile'] as const;
+const WRITE_FIELDS = [
+  'operation_key',
+  'operation_days',
+  'effect_scope',
+  'preview',
+  'precondition',
+  'reconcile',
+] as const;
 
 const reads: Rule = ({ governance }) =>
   effectOf(governance.risk) === 'none'
@@ -92,6 +100,15 @@ const templates: Rule = (contract) => {
   ];
 };
 
+/** A template that cannot be read is told where the query is looked at. */
+const askedPointers = (template: unknown): string[] => {
+  try {
+    return queryPointers(template);
+  } catch {
+    return [];
+  }
+};
+
 const group: Rule = ({ name, toolset }) => [
   name.split('.')[0] !== toolset && `toolset: ${name} belongs to the group ${name.split('.')[0]}`,
 ];
@@ -103,7 +120,27 @@ const redaction: Rule = ({ governance: { redact } }) =>
       `governance.redact: there is no rule ${JSON.stringify(rule.slice(0, 80))}; a rule is a JSON pointer or one of ${REDACTION_RULES.join(', ')}`,
   );
 
-const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, fences, templates];
+const reconciles: Rule = (contract) => {
+  const { reconcile, operation_key } = contract.governance;
+  if (reconcile === undefined) return [];
+  const { by, query, fence, history } = reconcile;
+  return [
+    by === 'query' && query === undefined && 'governance.reconcile.query: needed where another tool is asked',
+    by === 'probe' && query !== undefined && 'governance.reconcile.query: a probe asks no other tool',
+    by === 'query' &&
+      fence === 'workspace_lock' &&
+      'governance.reconcile.fence: another tool holds no lock of this one',
+    history === true &&
+      operation_key === undefined &&
+      'governance.reconcile.history: means nothing without operation_key: a key of the caller says its age itself',
+    ...askedPointers(query?.arguments).map((pointer) => {
+      const why = pointerProblem(contract, pointer, true);
+      return why !== undefined && `governance.reconcile.query.arguments: ${why}`;
+    }),
+  ];
+};
+
+const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, fences, templates, reconciles];
 
 /** What breaks a rule between execution and governance; each begins with the path of the field. */
 export const governanceProblems = (contract: ToolContract): string[] =>

@@ -11,6 +11,7 @@ export * from './outcome-condition.ts';
 export * from './output-rules.ts';
 export * from './parse-contract.ts';
 export * from './raise-condition.ts';
+export * from './reconcile-query.ts';
 export * from './schema-changes.ts';
 export * from './template.ts';
 export * from './unenforced-fields.ts';

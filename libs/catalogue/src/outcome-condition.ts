@@ -2,7 +2,7 @@ import type { JSONValue } from '@jmespath-community/jmespath';
 import type { Outcome } from '@toolfabric/contract';
 import { compileExpression } from './condition.ts';
 
-const RULES = { longest: 300, fields: new Set(['data', 'summary', 'content']), whole: 'an outcome' };
+export const OUTCOME_RULES = { longest: 300, fields: new Set(['data', 'summary', 'content']), whole: 'an outcome' };
 
 /**
  * Whether a condition holds for an outcome. Throws an `Error` when it cannot be said, as for a function of a field that
@@ -15,6 +15,6 @@ export type OutcomeCondition = (outcome: Pick<Outcome, 'data' | 'summary' | 'con
  * with the reason.
  */
 export const compileCondition = (expression: string): OutcomeCondition => {
-  const holds = compileExpression(expression, RULES);
+  const holds = compileExpression(expression, OUTCOME_RULES);
   return ({ data = null, summary, content = [] }) => holds({ data, summary, content } as JSONValue);
 };

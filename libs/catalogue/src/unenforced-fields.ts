@@ -77,7 +77,13 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'governance.operation_key': 'operations',
   'governance.effect_scope': 'operations',
   'governance.precondition': 'the tool, before any effect',
+  'governance.operation_days': 'operations',
   'governance.reconcile.by': 'ledger',
+  'governance.reconcile.query.tool': 'ledger: the question in the place of a probe',
+  'governance.reconcile.query.arguments': 'ledger: the question in the place of a probe',
+  'governance.reconcile.query.id': 'ledger: what an answer says',
+  'governance.reconcile.query.absent': 'ledger: what an answer says',
+  'governance.reconcile.history': 'operations: asked before the first run of a key',
   'governance.reconcile.fence': 'ledger',
   'governance.reconcile.window_ms': 'ledger',
 };

@@ -40,11 +40,15 @@ export const uuidv7 = (now: number = Date.now()): string => {
 
 const UUIDV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+/** Milliseconds since the epoch at which a UUIDv7 was made; undefined for any other text. */
+export const uuidv7Time = (key: string): number | undefined =>
+  UUIDV7.test(key) ? Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16) : undefined;
+
 /** Milliseconds since the epoch out of a UUIDv7; refuses what is none, is older than the retention, or lies ahead. */
 export const requestKeyTime = (requestKey: string, now: number): number => {
   const refuse = (why: string) => new FabricError('request_key_out_of_range', `the request key ${why}`);
-  if (!UUIDV7.test(requestKey)) throw refuse('is not a UUIDv7 in lower case');
-  const time = Number.parseInt(requestKey.slice(0, 8) + requestKey.slice(9, 13), 16);
+  const time = uuidv7Time(requestKey);
+  if (time === undefined) throw refuse('is not a UUIDv7 in lower case');
   if (time > now + CLOCK_LEEWAY_MS) throw refuse('lies ahead of the clock of the fabric');
   if (time < now - (RING_SLOTS - 2) * WEEK_MS) throw refuse('is older than the calls that are kept');
   return time;

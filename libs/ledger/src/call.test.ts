@@ -98,11 +98,43 @@ describe('events of a call', () => {
 
   it('RE-2: a second run takes result and end out of the record, and keeps what it needs to run', () => {
     const unknown = advanceCall(sampleCall(), end('unknown')) as CallRecord;
-    expect(advanceCall(unknown, { type: 'requeue', epoch: 2 })).toEqual(sampleCall({ epoch: 2 }));
+    expect(advanceCall(unknown, { type: 'requeue', epoch: 2 })).toEqual(sampleCall({ epoch: 2, unknownAt: 5_000 }));
     const probed = advanceCall(unknown, { type: 'probed', asked: 3, nextAt: 9_000 }) as CallRecord;
     expect(probed.probe).toEqual({ asked: 3, nextAt: 9_000 });
-    const again = sampleCall({ epoch: 2, probe: { asked: 3, nextAt: 0 } });
+    const again = sampleCall({ epoch: 2, unknownAt: 5_000, probe: { asked: 3, nextAt: 0 } });
     expect(advanceCall(probed, { type: 'requeue', epoch: 2 })).toEqual(again);
+  });
+
+  it('RE-2: what was answered last is kept apart from that it was asked, and an old answer is not', () => {
+    const steps: CallEvent[] = [end('unknown'), { type: 'probed', asked: 1, nextAt: 9_000 }];
+    const asked = steps.reduce((call, step) => advanceCall(call, step) as CallRecord, sampleCall());
+    const answered = (n: number, answer: 'absent' | 'not_visible') => ({ type: 'answered', n, answer }) as const;
+    const once = advanceCall(asked, answered(1, 'not_visible')) as CallRecord;
+    expect(once.probe).toEqual({ asked: 1, nextAt: 9_000, last: 'not_visible' });
+    expect(advanceCall(once, answered(1, 'not_visible'))).toBeUndefined();
+    expect(advanceCall(once, answered(2, 'absent'))).toBeUndefined();
+    const again = advanceCall(once, { type: 'probed', asked: 2, nextAt: 12_000 }) as CallRecord;
+    expect(again.probe).toEqual({ asked: 2, nextAt: 12_000, last: 'not_visible' });
+    expect(advanceCall(again, answered(1, 'absent'))).toBeUndefined();
+    expect(advanceCall(again, answered(2, 'absent'))?.probe?.last).toBe('absent');
+  });
+
+  it('RE-1: a call whose key may be older than what is remembered is asked about, and then runs', () => {
+    const fresh = sampleCall({ state: 'accepted', history: 'ask' });
+    const asked = advanceCall(fresh, { type: 'probed', asked: 1, nextAt: 9_000 }) as CallRecord;
+    expect(asked).toMatchObject({ state: 'accepted', probe: { asked: 1 } });
+    const clear = advanceCall(asked, { type: 'clear_history' }) as CallRecord;
+    expect(clear).toMatchObject({ state: 'accepted', history: 'clear', probe: { asked: 1, nextAt: 0 } });
+    expect(advanceCall(clear, { type: 'clear_history' })).toBeUndefined();
+    expect(advanceCall(clear, { type: 'probed', asked: 2, nextAt: 1 })).toBeUndefined();
+    expect(advanceCall(sampleCall({ state: 'accepted' }), { type: 'clear_history' })).toBeUndefined();
+  });
+
+  it('RE-2: that it was unknown stays in the record when it is known', () => {
+    const unknown = advanceCall(sampleCall(), end('unknown')) as CallRecord;
+    expect(unknown.unknownAt).toBe(5_000);
+    expect(advanceCall(unknown, end('ok'))?.unknownAt).toBe(5_000);
+    expect(advanceCall(sampleCall(), end('ok'))).not.toHaveProperty('unknownAt');
   });
 
   it('RE-2: the numbers of the probes go on over the epochs, and the next one may be asked at once', () => {

@@ -4,6 +4,7 @@ import {
   ERROR_TABLE,
   type ErrorType,
   type Outcome,
+  type ProbeAnswerName,
   type ToolResult,
 } from '@toolfabric/contract';
 
@@ -14,7 +15,7 @@ export const isAnswered = (state: CallState): boolean => isFinal(state) || state
 
 export type CallEvent =
   /** Protocol 3 (4): everything that had to be taken is taken. */
-  | { readonly type: 'queue' }
+  | { readonly type: 'queue' /** Of the policy that was asked again. */; readonly policyVersion?: string }
   | { readonly type: 'join' }
   /** L5: while a person was asked, the clock of the execution stood still. */
   | { readonly type: 'approve'; readonly at: number }
@@ -24,6 +25,10 @@ export type CallEvent =
   | { readonly type: 'unpin'; readonly pin: string }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
   | { readonly type: 'probed'; readonly asked: number; readonly nextAt: number }
+  /** The n-th question was answered, and nothing follows from it. */
+  | { readonly type: 'answered'; readonly n: number; readonly answer: ProbeAnswerName }
+  /** Protocol 4: the other side knows nothing of its key, so that it may run for the first time. */
+  | { readonly type: 'clear_history' }
   /** The window of the probe is over. Stored before the OPEN entry goes, so that nothing is run again out of sight. */
   | { readonly type: 'leave' }
   | { readonly type: 'late'; readonly epoch: number; readonly status: string };
@@ -77,6 +82,7 @@ const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): Call
     state,
     settledAt: event.at,
     result: resultOf(call, event.outcome, event.attempt),
+    ...(state === 'unknown' ? { unknownAt: event.at } : {}),
     // What was to be done is needed again only by a probe or a rerun; a final record keeps the hash of the arguments.
     ...(state === 'unknown' ? { ...(probe && { probe }), ...(testCommand && { testCommand }) } : { args: {} }),
   };
@@ -95,11 +101,27 @@ const unpin = (call: CallRecord, from: string): CallRecord | undefined => {
   return call.state === 'queued' && pin === from ? rest : undefined;
 };
 
+/** Whether the other side is being asked about it: what became of it, or what it knows of its key. */
+export const isAsking = (call: CallRecord): boolean =>
+  call.state === 'unknown' || (call.state === 'accepted' && call.history === 'ask');
+
+const clearHistory = ({ probe, ...call }: CallRecord): CallRecord => ({
+  ...call,
+  history: 'clear',
+  ...(probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } }),
+});
+
+const decidedBy = ({ decision }: CallRecord, policyVersion = decision.policyVersion): CallRecord['decision'] => ({
+  ...decision,
+  policyVersion,
+});
+
 /** The record after the event, or undefined where the protocol does not allow it (protocol 2). */
 export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | undefined => {
   switch (event.type) {
     case 'queue':
-      return call.state === 'accepted' || call.state === 'joined' ? { ...call, state: 'queued' } : undefined;
+      if (call.state !== 'accepted' && call.state !== 'joined') return undefined;
+      return { ...call, state: 'queued', decision: decidedBy(call, event.policyVersion) };
     case 'join':
       return call.state === 'accepted' ? { ...call, state: 'joined' } : undefined;
     case 'approve':
@@ -113,7 +135,15 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
     case 'end':
       return end(call, event);
     case 'probed':
-      return call.state === 'unknown' ? { ...call, probe: { asked: event.asked, nextAt: event.nextAt } } : undefined;
+      return isAsking(call)
+        ? { ...call, probe: { ...call.probe, asked: event.asked, nextAt: event.nextAt } }
+        : undefined;
+    case 'answered':
+      return isAsking(call) && call.probe?.asked === event.n && call.probe.last !== event.answer
+        ? { ...call, probe: { ...call.probe, last: event.answer } }
+        : undefined;
+    case 'clear_history':
+      return call.state === 'accepted' && call.history === 'ask' ? clearHistory(call) : undefined;
     case 'leave':
       return call.state === 'unknown' && !call.left ? { ...call, left: true } : undefined;
     case 'late':

@@ -48,6 +48,7 @@ const ROUTER: Readonly<Record<string, ClaimMove>> = {
   'resolve ok': { type: 'resolve', outcome: receipt() },
   'resolve error': { type: 'resolve', outcome: failure() },
   'resolve unknown': { type: 'resolve', outcome: unsure },
+  'resolve by person': { type: 'resolve', outcome: failure(), by: 'person' },
   'rerun fence': { type: 'rerun', because: 'fence' },
   'rerun dedupe': { type: 'rerun', because: 'dedupe' },
 };
@@ -77,6 +78,7 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'done unknown': {
     'resolve ok': 'done 2',
     'resolve error': 'done 2',
+    'resolve by person': 'done 2',
     'rerun fence': 'released 3',
     'rerun dedupe': 'released 3',
   },
@@ -84,6 +86,7 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   orphaned: {
     'resolve ok': 'done 2',
     'resolve error': 'done 2',
+    'resolve by person': 'done 2',
     'rerun fence': 'released 3',
     'rerun dedupe': 'released 3',
   },
@@ -106,6 +109,25 @@ describe('moves of a claim', () => {
     const taken = { state: 'claimed', epoch: 1, sequence: 41, incarnation: 'cli-2', nonce: 'new' };
     expect(moveClaim(undefined, take(1))).toEqual({ ...taken, cancelRequested: false });
     expect(moveClaim(released(3), take(3))).toEqual({ ...taken, epoch: 3, cancelRequested: false });
+  });
+
+  it('RE-2: a person ends a claim in doubt, which no receipt without an effect can; it is told who said so', () => {
+    for (const state of ['orphaned', 'done'] as const) {
+      const doubtful = sampleClaim(state, { doubt: true, ...(state === 'done' ? { outcome: unsure } : {}) });
+      expect(moveClaim(doubtful, MOVES['resolve error'] as ClaimMove)).toBeUndefined();
+      expect(moveClaim(doubtful, { type: 'resolve', outcome: failure(), by: 'query' })).toBeUndefined();
+      expect(moveClaim(doubtful, MOVES['resolve by person'] as ClaimMove)).toMatchObject({
+        state: 'done',
+        toldBy: 'person',
+        outcome: failure(),
+      });
+    }
+  });
+
+  it('a person cannot say that it is unknown, nor that a running execution is over', () => {
+    const person = { type: 'resolve', outcome: unsure, by: 'person' } as const;
+    expect(moveClaim(sampleClaim('orphaned'), person)).toBeUndefined();
+    expect(moveClaim(sampleClaim('started'), MOVES['resolve by person'] as ClaimMove)).toBeUndefined();
   });
 
   it('start keeps the holder and stores what is about to be done', () => {

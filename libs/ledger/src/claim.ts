@@ -18,8 +18,11 @@ export type ClaimMove =
   | { readonly type: 'release' }
   /** The holder is dead after `started`: only a receipt, a probe or a person can tell what happened. */
   | { readonly type: 'orphan' }
-  /** A receipt, a probe or a person told. */
-  | { readonly type: 'resolve'; readonly outcome: Outcome }
+  /**
+   * A receipt or a probe told; or the answer of another tool; or a person, who also answers for what an earlier attempt
+   * may still do.
+   */
+  | { readonly type: 'resolve'; readonly outcome: Outcome; readonly by?: Claim['toldBy'] }
   /**
    * The probe found nothing, and a second run is safe (protocol 7): either a fence keeps the earlier one from ever
    * writing, or the other side deduplicates; then the earlier one may still take effect.
@@ -49,6 +52,12 @@ const mayTake = (claim: Claim | undefined, epoch: number): boolean =>
 
 const holds = (claim: Claim | undefined, nonce: string): claim is Claim =>
   claim !== undefined && claim.nonce === nonce && (claim.state === 'claimed' || claim.state === 'started');
+
+const resolve = (claim: Claim | undefined, move: Extract<ClaimMove, { type: 'resolve' }>): Claim | undefined => {
+  if (claim === undefined || !isUnknown(claim) || move.outcome.status === 'unknown') return undefined;
+  if (move.by !== 'person' && underDoubt(claim, move.outcome).status === 'unknown') return undefined;
+  return { ...claim, state: 'done', outcome: move.outcome, ...(move.by === undefined ? {} : { toldBy: move.by }) };
+};
 
 /** The claim after the move, or undefined where the protocol does not allow it. Absent counts as `released(1)`. */
 export const moveClaim = (claim: Claim | undefined, move: ClaimMove): Claim | undefined => {
@@ -83,9 +92,7 @@ export const moveClaim = (claim: Claim | undefined, move: ClaimMove): Claim | un
     case 'orphan':
       return claim?.state === 'started' ? { ...claim, state: 'orphaned' } : undefined;
     case 'resolve':
-      return claim !== undefined && isUnknown(claim) && underDoubt(claim, move.outcome).status !== 'unknown'
-        ? { ...claim, state: 'done', outcome: move.outcome }
-        : undefined;
+      return resolve(claim, move);
     case 'rerun':
       return claim !== undefined && isUnknown(claim)
         ? {

@@ -20,9 +20,20 @@ export const openKey = (tenant: string, callId: string): string =>
 export const operationKeyOf = (effectScope: string, account: string, operation: string): string =>
   `op.${shortHash('op', effectScope, account, operation)}`;
 
+/** Unknown calls in sight of people stand beside the operations: those of one tenant below `unknown.<tenant>`. */
+export const unknownPrefix = (tenant: string): string => `unknown.${tenant}`;
+export const unknownKey = (tenant: string, callId: string): string => `${unknownPrefix(tenant)}.${callToken(callId)}`;
+
 export const approvalKey = (tenant: string, approvalId: string): string => `approval.${tenant}.${approvalId}`;
 export const taskKey = (tenant: string, taskId: string): string => `task.${tenant}.${taskId}`;
 export const toolKey = (name: string, version: string): string => `tool.${shortHash('tool', name, version)}`;
+export const useKey = (tenant: string, taskId: string): string => `use.${tenant}.${taskId}`;
+export const taintKey = ({ tenant, user, agent }: { tenant: string; user: string; agent: string }): string =>
+  `taint.${tenant}.${shortHash('taint', user, agent)}`;
+export const resourceKey = (tenant: string, resource: string): string =>
+  `resource.${tenant}.${shortHash('resource', resource)}`;
+export const routerPrefix = 'router';
+export const routerKey = (incarnation: string): string => `${routerPrefix}.${incarnation}`;
 export const leaseKey = (shard: number): string => `shard.${shard}`;
 export const lifePrefix = (kind: string): string => `live.${kind}`;
 export const lifeKey = (kind: string, incarnation: string): string => `${lifePrefix(kind)}.${incarnation}`;

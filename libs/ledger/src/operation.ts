@@ -1,5 +1,8 @@
 import type { CallRecord, OperationRecord } from '@toolfabric/contract';
 
+/** How long the record of an operation is kept when its contract says nothing else, in milliseconds. */
+export const OPERATION_WINDOW_MS = 30 * 86_400_000;
+
 /** What a call finds when it takes its operation (protocol 4). */
 export type OperationVerdict = 'held' | 'joined' | 'conflict' | 'take_over';
 

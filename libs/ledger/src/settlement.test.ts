@@ -1,6 +1,6 @@
 import type { CallRecord, Claim, Outcome, ResultMessage } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
-import { advanceCall, errorOutcome, stateOfOutcome, unknownOutcome } from './call.ts';
+import { advanceCall, errorOutcome, resultOf, stateOfOutcome, unknownOutcome } from './call.ts';
 import { deriveSettlement, type Settlement } from './settlement.ts';
 import { CALL_STATES, failure, receipt, resultMessage, sampleCall, sampleClaim, unsure } from './testing/samples.ts';
 
@@ -172,5 +172,26 @@ describe('RG-8: the end of an outcome that its contract refuses', () => {
   it('what is unknown, or an error already, stays', () => {
     expect(end(sampleClaim('done', { outcome: unsure }))).toMatchObject({ outcome: unsure });
     expect(end(sampleClaim('done', { outcome: failure() }))).toMatchObject({ outcome: failure() });
+  });
+});
+
+describe('RE-2: an outcome that the tool did not answer itself', () => {
+  const refusing = (outcome: Outcome): Outcome => ({ ...outcome, status: 'error', error: failure().error });
+  const unknownCall = sampleCall({ state: 'unknown', epoch: 2 });
+  const told = (toldBy: 'person' | 'query') => sampleClaim('done', { outcome: receipt(), toldBy });
+
+  it.each(['person', 'query'] as const)('by a %s is not judged by what the contract promises', (by) => {
+    expect(deriveSettlement(unknownCall, told(by), undefined, refusing)).toMatchObject({
+      type: 'end',
+      outcome: receipt(),
+      attempt: by === 'person' ? 0 : 2,
+    });
+  });
+
+  it('is kept when the receipt comes after all: that one is late evidence', () => {
+    const late = resultMessage(receipt(), 2);
+    const known = sampleCall({ state: 'ok', epoch: 2, result: resultOf(unknownCall, receipt(), 0) });
+    expect(deriveSettlement(known, told('person'), late)).toEqual({ type: 'late' });
+    expect(deriveSettlement(unknownCall, told('person'), late)).toMatchObject({ type: 'end', attempt: 0 });
   });
 });

@@ -68,9 +68,10 @@ const claimed = (
         };
   switch (claim.state) {
     case 'done':
-      return claim.outcome === undefined
-        ? { type: 'settled' }
-        : endOf(call, judgeEnd(claim, claim.outcome, judge), claim.epoch);
+      if (claim.outcome === undefined) return { type: 'settled' };
+      return claim.toldBy === undefined
+        ? endOf(call, judgeEnd(claim, claim.outcome, judge), claim.epoch)
+        : endOf(call, claim.outcome, claim.toldBy === 'person' ? 0 : claim.epoch);
     case 'cancelled':
       return { type: 'end', outcome: errorOutcome(claim.reason ?? 'cancelled'), attempt: 0 };
     case 'orphaned':

@@ -51,6 +51,22 @@ describe('what a sweep does about an open call', () => {
     ['denied', { call: sampleCall({ state: 'denied' }) }, 'close'],
     ['accepted, within the grace', { call: sampleCall({ state: 'accepted' }), now: OLD - 1 }, 'wait'],
     ['accepted', { call: sampleCall({ state: 'accepted' }) }, 'resume'],
+    ['accepted, its key not asked about yet', { call: sampleCall({ state: 'accepted', history: 'ask' }) }, 'resume'],
+    [
+      'accepted, its key asked about a moment ago',
+      { call: sampleCall({ state: 'accepted', history: 'ask', probe: { asked: 1, nextAt: OLD + 1 } }) },
+      'wait',
+    ],
+    [
+      'accepted, its key asked about long ago',
+      { call: sampleCall({ state: 'accepted', history: 'ask', probe: { asked: 1, nextAt: OLD } }) },
+      'resume',
+    ],
+    [
+      'accepted, its key asked about, deadline passed',
+      { call: sampleCall({ state: 'accepted', history: 'ask', probe: { asked: 1, nextAt: LATE + 1 } }), now: LATE },
+      'expire',
+    ],
     ['accepted, its last moment', { call: sampleCall({ state: 'accepted' }), now: LATE - 1 }, 'resume'],
     ['accepted, deadline passed', { call: sampleCall({ state: 'accepted' }), now: LATE }, 'expire'],
     [

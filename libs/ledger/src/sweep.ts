@@ -1,5 +1,5 @@
 import { type CallRecord, type Claim, MAX_EPOCH, type OpenEntry } from '@toolfabric/contract';
-import { isFinal } from './call.ts';
+import { isAsking, isFinal } from './call.ts';
 
 /** What the holder of a shard does about one open call (protocol 3, 5, 7, 10). */
 export type SweepAction =
@@ -96,6 +96,7 @@ export const planSweep = (facts: SweepFacts): SweepAction => {
       return 'check_operation';
     case 'accepted':
       if (now > call.deadline) return 'expire';
+      if (isAsking(call) && call.probe !== undefined) return now >= call.probe.nextAt ? 'resume' : 'wait';
       return young ? 'wait' : 'resume';
     case 'unknown':
       return planUnknown(facts, call);

@@ -65,6 +65,33 @@ export const TRACKER_CONTRACTS: readonly object[] = [
   comment('comment_once', 'Writes a comment to a tracker that knows a repeated request by its key.', {
     reconcile: { by: 'probe', fence: 'dedupe', window_ms: WINDOW_MS },
   }),
+  comment('comment_asked', 'Writes a comment; another tool is asked whether it stands there.', {
+    reconcile: {
+      by: 'query',
+      query: {
+        tool: 'issue.comments@1.0.0',
+        arguments: { number: '{/number}', key: '{/key}' },
+        id: 'data.comments[0].id',
+        absent: 'data.complete',
+      },
+      window_ms: WINDOW_MS,
+    },
+  }),
+  comment('comment_kept', 'Writes a comment once for ever: the tracker is asked about each key before its first run.', {
+    effect_scope: 'issue.comment_kept',
+    operation_days: 1,
+    reconcile: {
+      by: 'query',
+      history: true,
+      query: {
+        tool: 'issue.comments@1.0.0',
+        arguments: { number: '{/number}', key: '{/key}' },
+        id: 'data.comments[0].id',
+        absent: 'data.complete',
+      },
+      window_ms: WINDOW_MS,
+    },
+  }),
   tool('note', 'Writes a comment whose identity the caller gives.', COMMENT, COMMENT_EXAMPLE, {
     risk: 'external_write',
     idempotent: false,

@@ -10,7 +10,7 @@ const Comment = z.strictObject({ number: z.int(), body: z.string(), key: z.strin
 type Comment = z.infer<typeof Comment>;
 
 const Found = z.looseObject({ id: z.string(), issue: z.int(), key: z.string(), body: z.string() });
-const Comments = z.strictObject({ comments: z.array(Found) });
+const Comments = z.looseObject({ comments: z.array(Found) });
 const Issue = z.looseObject({ state: z.enum(['open', 'closed']) });
 
 const said = (number: number, summary: string, data: unknown): Outcome => ({
@@ -117,6 +117,8 @@ export const trackerTools = (base: string): AnyTool[] => {
     }),
     write('issue.comment'),
     write('issue.comment_once'),
+    write('issue.comment_asked', false),
+    write('issue.comment_kept', false),
     write('issue.note'),
     defineTool({
       handler: 'issue.close',

@@ -76,7 +76,7 @@ const onIssue = async (
   const now = Date.now();
   const verb = `${request.method} ${rest}`;
   if (verb === 'GET ') return send(response, 200, issues.read(issue, now));
-  if (verb === 'GET /comments') return send(response, 200, { comments: issues.list(issue, key, now) });
+  if (verb === 'GET /comments') return send(response, 200, issues.search(issue, key, now));
   if (verb === 'PATCH ') {
     Change.parse(await readBody(request));
     return write(faults, response, () => {

@@ -64,6 +64,11 @@ export class Issues {
     if (!this.isClosed(issue)) this.log.append({ event: 'closed', issue, at: now });
   }
 
+  /** `complete` is a promise: nothing that was written up to now is left out. With a lag nothing can be promised. */
+  search(issue: number, key: string | undefined, now: number) {
+    return { comments: this.list(issue, key, now), complete: this.searchLagMs === 0 };
+  }
+
   /** What a search finds: younger comments than the lag are not visible yet. */
   list(issue: number, key: string | undefined, now: number): TrackerComment[] {
     return this.#comments().filter(
