@@ -1,8 +1,10 @@
 import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
+import { boundDigest } from '@toolfabric/governance';
 import { digestOf, type FaultPoint, type Faults, type Logger, noTelemetry } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
 import { type RunningWorker, runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
+import { carryOn } from '../../apps/router/src/carry-on.ts';
 import { readCall } from '../../apps/router/src/change-call.ts';
 import { RecentCalls } from '../../apps/router/src/recent-calls.ts';
 import type { RouterContext } from '../../apps/router/src/router-context.ts';
@@ -158,6 +160,9 @@ class Simulation {
         (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
       contractOf: async () => (this.#isLax && slot === 1 ? LAX_CONTRACT : SIM_CONTRACT),
       storesApart: () => false,
+      carryOn: (tenant, callId) => void process.deliver(() => void carryOn(ctx, tenant, callId)),
+      decideAgain: async ({ decision }) => ({ verdict: 'same', policyVersion: decision.policyVersion }),
+      isResting: () => false,
       homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
     };
     this.routers[slot] = { process, ctx };
@@ -293,6 +298,7 @@ class Simulation {
       state: 'pending',
       callId: record.callId,
       expiresAt: NOW + 90_000,
+      boundSha256: boundDigest(record, {}),
     };
     this.cluster.approvals.write(key, approval, 0);
     this.scheduler.after(this.random.between(500, 15_000), () => {

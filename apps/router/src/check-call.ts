@@ -14,6 +14,7 @@ import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kern
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
 import { approvalIdFor } from './approvals/approval-id.ts';
+import { confirmPlace, takeBudget } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { operationFields } from './operation-fields.ts';
 import { routeCall } from './route-call.ts';
@@ -87,6 +88,15 @@ export const readFacts = ({ environment }: RouterServices, { request, task, tool
   factsOf({ contract: tool.contract, args, actor: request.actor, task, environment });
 
 const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
+/** The same with what its agent has read from outside, and within what the task keeps to. */
+export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
+  const { request, task, tool } = proposal;
+  const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract);
+  const facts = raiseByTaint({ ...readFacts(services, proposal), taint }, tool.contract);
+  checkConstraints(task.constraints, tool.contract, facts);
+  return facts;
+};
+
   const answer = services.policy.decide({ actor: request.actor, task, tool, args, facts });
   if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
   return answer;

@@ -1,6 +1,7 @@
 import type { CallRecord, Outcome } from '@toolfabric/contract';
 import { type DeniedOutcome, isAnswered, openKey } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
+import { expireApproval } from './approvals/change-approval.ts';
 import { callEvent, terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
@@ -73,6 +74,8 @@ export const closeCall = async (
     ctx.ports.events.emit(callEvent(ctx, call, 'workspace.lost', 'workspace-lost', workspaceOf(call)));
   }
   await ctx.ports.events.store(terminalEvent(ctx, call));
+  await leaveResource(ctx, call);
+  if (call.approvalId !== undefined) await expireApproval(ctx, call.actor.tenant, call.approvalId);
   ctx.faults.at('router.after-terminal-event');
   acknowledge();
   ctx.faults.at('router.after-result-ack');

@@ -1,10 +1,12 @@
 import type { CallRecord, OpenEntry } from '@toolfabric/contract';
 import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
+import { takeApproval } from './approvals/take-approval.ts';
+import { askHistory } from './ask-probe.ts';
 import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import { closeCall, endCall } from './close-call.ts';
-import { consumeApproval } from './consume-approval.ts';
+import { leaveResource, takeResource } from './resource-lease.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation, takeOperation } from './take-operation.ts';
 import { workMessage } from './work-message.ts';
@@ -48,39 +50,24 @@ const giveBack = async (ctx: RouterContext, stored: StoredCall): Promise<StoredC
   return now ?? stored;
 };
 
-const refuse = async (
-  ctx: RouterContext,
-  stored: StoredCall,
-  type: 'conflict' | 'approval_expired' | 'approval_denied',
-) => {
-  const error = errorOutcome(type);
-  const outcome = type === 'approval_denied' ? { ...error, status: 'denied' as const } : error;
-  return endCall(ctx, stored, outcome, 0);
-};
-
-const takeApproval = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall | 'consumed'> => {
-  const verdict = await consumeApproval(ctx, stored.value);
-  ctx.faults.at('router.after-approval');
-  if (verdict === 'consumed') return 'consumed';
-  if (verdict === 'denied') return refuse(ctx, stored, 'approval_denied');
-  return refuse(ctx, stored, 'approval_expired');
-};
-
 /** Protocol 3 (2)–(4) for a call that has something to take. */
 const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall> => {
   const call = stored.value;
   if (call.operation !== undefined) {
     const { verdict } = await takeOperation(ctx, call, call.operation);
     ctx.faults.at('router.after-operation');
-    if (verdict === 'conflict') return refuse(ctx, stored, 'conflict');
+    if (verdict === 'conflict') return endCall(ctx, stored, errorOutcome('conflict'), 0);
     if (verdict === 'joined') {
       const joined = await changeCall(ctx, stored, { type: 'join' });
       return joined.done ? joined : giveBack(ctx, stored);
     }
   }
   const approval = await takeApproval(ctx, stored);
-  if (approval !== 'consumed') return approval;
-  const queued = await changeCall(ctx, stored, { type: 'queue' });
+  if (!approval.taken) return approval.call;
+  const { policyVersion } = approval;
+  const again = policyVersion === undefined ? {} : { policyVersion };
+  if ((await takeResource(ctx, call)) === 'waiting') return stored;
+  const queued = await changeCall(ctx, stored, { type: 'queue', ...again });
   ctx.faults.at('router.after-queued');
   return queued.done ? queued : giveBack(ctx, stored);
 };

@@ -231,13 +231,15 @@ describe('a call that is refused', () => {
   });
 });
 
+const CHANGED = { state: 'denied', result: { status: 'denied', error: { type: 'approval_changed' } } };
+
 describe('a call that needs a person', () => {
   const send = (changes: Partial<Parameters<Front['call']>[0]> = {}) => call({ tool: 'notes.send', ...changes });
   const approvalOf = async (callId: string) => {
     const record = await bus.calls.get(callKey('acme', callId));
     return approvalKey('acme', record?.value.approvalId ?? '');
   };
-  /** What the front door of approvals will do. */
+  /** As if a person had said so, or the record had been tampered with. */
   const decide = async (callId: string, changes: Partial<ApprovalRecord>) =>
     changeRecord(bus.approvals, await approvalOf(callId), (found) => found && { ...found, ...changes }, {
       clock: systemClock,
@@ -276,8 +278,10 @@ describe('a call that needs a person', () => {
     ],
     ['nobody in time', { expiresAt: 1 }, { state: 'error', result: { error: { type: 'approval_expired' } } }],
     ['a yes that came too late', { state: 'granted', expiresAt: 1 }, { state: 'error' }],
-    ['a yes to other arguments', { state: 'granted', argsHash: 'other' }, { state: 'error' }],
-    ['a yes under another policy', { state: 'granted', policyVersion: 'other' }, { state: 'error' }],
+    ['a yes to other arguments', { state: 'granted', argsHash: 'other' }, CHANGED],
+    ['a yes under another policy', { state: 'granted', policyVersion: 'other' }, CHANGED],
+    ['a yes to another preview', { state: 'granted', preview: 'nothing much' }, CHANGED],
+    ['a yes that is bound to nothing', { state: 'granted', boundSha256: undefined as never }, CHANGED],
   ])('PO-4: never runs after %s', async (_what, decision, end) => {
     const { callId } = await send();
     await decide(callId, decision);

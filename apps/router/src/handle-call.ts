@@ -1,4 +1,4 @@
-import { type ApprovalRecord, type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
+import { type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
 import { isSameActor } from '@toolfabric/governance';
 import {
   callIdFor,
@@ -9,36 +9,16 @@ import {
   proposedTool,
   toFabricError,
 } from '@toolfabric/kernel';
-import { approvalKey, createRecord } from '@toolfabric/ledger';
+import { approvalFor, askForApproval } from './approvals/ask-for-approval.ts';
 import { readCall } from './change-call.ts';
 import { checkCall } from './check-call.ts';
 import { checkRoom } from './check-room.ts';
+import type { Leave } from './quota/quotas.ts';
+import { refuseLimited } from './quota/refuse-limited.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
 import { viewCall, viewRefusal } from './view-call.ts';
 import { WatchedCall } from './watch-calls.ts';
-
-/** How long a person may take, in milliseconds. */
-const APPROVAL_LIFE_MS = 3_600_000;
-
-/** Stored before the call is accepted, so that a waiting call always has something to be decided. */
-const askForApproval = async (services: RouterServices, call: CallRecord): Promise<void> => {
-  const { ctx } = services;
-  if (call.approvalId === undefined) return;
-  const approval: ApprovalRecord = {
-    approvalId: call.approvalId,
-    actor: call.actor,
-    toolDigest: call.tool.digest,
-    argsHash: call.argsHash,
-    policyVersion: call.decision.policyVersion,
-    state: 'pending',
-    callId: call.callId,
-    expiresAt: ctx.clock.now() + APPROVAL_LIFE_MS,
-  };
-  await createRecord(ctx.ports.approvals, approvalKey(call.actor.tenant, call.approvalId), approval, {
-    clock: ctx.clock,
-  });
-};
 
 /** These refusals say nothing about the request itself: the caller sends it again as it is. */
 const isOutage = (error: FabricError): boolean => error.type === 'unavailable' || error.type === 'internal';
@@ -87,7 +67,7 @@ const answer = async (services: RouterServices, watched: WatchedCall): Promise<C
     checkRoom(services);
     const { record, confirm } = await checkCall(services, request, callId);
     watched.checked(record);
-    await askForApproval(services, record);
+    await askForApproval(ctx, await approvalFor(ctx, record));
     const call = await startCall(ctx, record, confirm);
     return viewCall(call.value);
   } catch (thrown) {
@@ -105,15 +85,35 @@ const answer = async (services: RouterServices, watched: WatchedCall): Promise<C
   }
 };
 
+const enter = ({ quotas }: RouterServices, request: CallRequest): Leave | FabricError => {
+  try {
+    return quotas.enter(request);
+  } catch (thrown) {
+    if (thrown instanceof FabricError) return thrown;
+    throw thrown;
+  }
+};
+
 /** Design §3, row 2. */
 export const handleCall = async (services: RouterServices, request: CallRequest): Promise<CallView> => {
   const watched = new WatchedCall(services.ctx, request);
+  const leave = enter(services, request);
+  if (leave instanceof FabricError) {
+    watched.refused('', leave);
+    const refusal = refuseLimited(services, request, leave);
+    watched.answered(refusal);
+    return refusal;
+  }
+  let callId: string | undefined;
   try {
     const view = await answer(services, watched);
+    if (view.state !== 'refused') callId = view.callId;
     watched.answered(view);
     return view;
   } catch (thrown) {
     watched.failed(toFabricError(thrown));
     throw thrown;
+  } finally {
+    leave(callId);
   }
 };

@@ -1,6 +1,7 @@
 import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
 import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
+import type { DecidedAgain } from './approvals/decide-again.ts';
 import type { RecentCalls } from './recent-calls.ts';
 import type { TaskHomes } from './task-home.ts';
 
@@ -29,6 +30,10 @@ export interface RouterContext {
   readonly storesApart: (kind: string) => boolean;
   /** Where the workspaces of tasks lie at the moment. */
   readonly homes: TaskHomes;
+  /** Asks the policy of now about a call that a person has approved. */
+  readonly decideAgain: (call: CallRecord) => Promise<DecidedAgain>;
+  /** By the key of its OPEN entry: a person is asked and nothing else can happen to the call, so that nobody need look. */
+  readonly isResting: (openKey: string) => boolean;
 }
 
 /** A call as it was read or written, with the revision that the next write needs. */

@@ -1,4 +1,8 @@
 import type { CallFacts, PolicyEngine } from '@toolfabric/ports';
+import type { ApprovalBook } from './approvals/approval-book.ts';
+import type { BudgetDesk } from './budget/budget-desk.ts';
+import type { LiveRouters } from './quota/live-routers.ts';
+import type { Quotas } from './quota/quotas.ts';
 import type { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
 import type { TaskCache } from './task-cache.ts';
@@ -11,6 +15,12 @@ export interface RouterServices {
   readonly policy: PolicyEngine;
   readonly tasks: TaskCache;
   readonly lives: ReadonlyMap<string, LifeWatch>;
+  readonly taints: TaintBook;
+  readonly budgets: BudgetDesk;
+  readonly quotas: Quotas;
+  /** Among how many the quotas are shared. */
+  readonly routers: LiveRouters;
+  readonly approvals: ApprovalBook;
   /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
   readonly fill: { share: number };
   /** Whether the executors serve more than one tenant. */

@@ -2,6 +2,9 @@ import { RPC, type RpcVerb } from '@toolfabric/contract';
 import { depthOf, FabricError, toFabricError } from '@toolfabric/kernel';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import type { z } from 'zod';
+import { decideOne, getApproval, listApprovals } from './approvals/approval-verbs.ts';
+import { decideBatch } from './approvals/decide-batch.ts';
+import { editApproval } from './approvals/edit-approval.ts';
 import { cancelCall, getCall } from './call-verbs.ts';
 import { handleCall } from './handle-call.ts';
 import { permitArtifact } from './permit-artifact.ts';
@@ -22,6 +25,14 @@ const HANDLERS: Handlers = {
   permitArtifact,
   listTools: (services, { actor, allStates, after }) => listTools(services, actor, allStates, after),
   describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
+  listUnknown,
+  getUnknown,
+  resolveUnknown,
+  listApprovals,
+  getApproval,
+  decideApproval: decideOne,
+  editApproval,
+  decideBatch,
   putDraft: (services, { actor, rights, contract }) => putDraft(services, actor, rights, contract),
   moveTool: (services, { actor, rights, to, ...tool }) => moveTool(services, actor, rights, tool, to),
 };

@@ -13,6 +13,10 @@ import {
 } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
+import { ApprovalBook } from './approvals/approval-book.ts';
+import { decideAgain } from './approvals/decide-again.ts';
+import { accountsOf } from './accounts.ts';
+import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
 import { pruneOperations } from './prune-operations.ts';
@@ -79,6 +83,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   const contractOf = (tool: ToolRef) => registry.contractOf(tool);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const ctx: RouterContext = {
+  const approvals = new ApprovalBook((revision) => bus.nextApproval(revision), clock);
     ...base,
     incarnation: `router-${randomId()}`,
     signer: createSigner(config.signing.kid, config.signing.privateKey),
@@ -90,8 +95,11 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     contractOf,
     storesApart: (kind) => lives.get(kind)?.storesApart ?? true,
     homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
+    decideAgain: (call) => decideAgain(services, call),
+    isResting: (key) => approvals.isResting(key),
+    carryOn: (tenant, callId) => void carryOn(ctx, tenant, callId),
   };
-  return {
+  const services: RouterServices = {
     ctx,
     registry,
     policy: createRiskPolicy(config.policy),
@@ -102,7 +110,9 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     environment: config.environment,
   };
 };
+    approvals,
 
+  return services;
 /**
  * Start order: connection, catalogue, one look at the life signs, result feeds, sweeps, and only then requests.
  * Stop order: no new requests, sweeps and feeds end what they have begun, leases are given up, the connection closes.
@@ -147,6 +157,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     }),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
     loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
+    loop(log, 'approvals', 1_000, stop.signal, () => services.approvals.refresh()),
+    loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
+    loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
       if (shards.held.includes(0)) await pruneOperations(ctx);
     }),
     loop(log, 'fill', 5_000, stop.signal, async () => {

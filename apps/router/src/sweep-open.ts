@@ -18,12 +18,13 @@ import {
 } from '@toolfabric/ledger';
 import type { Versioned } from '@toolfabric/ports';
 import { abandonedCall } from './abandoned-call.ts';
+import { checkApproval } from './approvals/check-approval.ts';
+import { askProbe } from './ask-probe.ts';
 import { callEvent } from './call-events.ts';
 import { stopCall } from './cancel-call.ts';
 import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
-import { lookAtApproval } from './consume-approval.ts';
 import { dispatchCall, publishWork } from './dispatch.ts';
 import { askProbe, requeue } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
@@ -104,19 +105,6 @@ const unpin = async (ctx: RouterContext, entry: Opened, call: StoredCall, claim:
   ctx.faults.at('router.after-unpin');
   const free = await changeCall(ctx, call, { type: 'unpin', pin });
   if (free.done) await publish(ctx, entry, free, claim);
-};
-
-const checkApproval = async (ctx: RouterContext, call: StoredCall): Promise<void> => {
-  const verdict = await lookAtApproval(ctx, call.value);
-  if (verdict === 'pending') return;
-  if (verdict === 'consume' || verdict === 'consumed') {
-    const approved = await changeCall(ctx, call, { type: 'approve', at: ctx.clock.now() });
-    if (approved.done) await dispatchCall(ctx, approved);
-    return;
-  }
-  const error = errorOutcome(verdict === 'denied' ? 'approval_denied' : 'approval_expired');
-  const ended = await endCall(ctx, call, verdict === 'denied' ? { ...error, status: 'denied' } : error, 0);
-  await closeCall(ctx, ended);
 };
 
 /** The first call ended without an effect, or is gone: its operation may be taken over (protocol 4). */
@@ -265,6 +253,7 @@ const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
 export const sweepShard = async (ctx: RouterContext, shard: number): Promise<number> => {
   const keys = await ctx.ports.open.keys(openPrefix(shard));
   for (const key of keys) {
+    if (ctx.isResting(key)) continue;
     try {
       const entry = await ctx.ports.open.get(key);
       if (entry) await sweepEntry(ctx, entry);

@@ -26,6 +26,7 @@ export const viewCall = (call: CallRecord, claim?: Claim): CallView => {
     tool: { name: call.tool.name, version: call.tool.version },
     createdAt: call.createdAt,
     ...(call.settledAt === undefined ? {} : { settledAt: call.settledAt }),
+    ...(call.approvalId === undefined ? {} : { approvalId: call.approvalId }),
     ...(isReconciling(call) ? { reconciling: true } : {}),
     ...(result === undefined ? {} : { result }),
   };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type BusLink, type HeaderMap, NoAnswer } from './link.ts';
 
 /** What the stream interface of the server answers, checked as far as it is used. */
-const ApiError = z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') });
+export const ApiError = z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') });
 export type ApiError = z.infer<typeof ApiError>;
 
 const PubAck = z.object({
@@ -100,11 +100,11 @@ const ask = async <T extends { error?: ApiError | undefined }>(
   return parseAnswer(schema, answer);
 };
 
-/** The message with this sequence, or the last one on this subject; undefined when there is none. */
+/** The message with this sequence, the last one on this subject, or the first from a sequence on; undefined when there is none. */
 export const findMessage = async (
   link: BusLink,
   subject: string,
-  query: { seq: number } | { last_by_subj: string },
+  query: { seq: number; next_by_subj?: string } | { last_by_subj: string },
 ): Promise<StoredMessage | undefined> => {
   const { error, message } = await ask(link, FoundMessage, subject, query);
   if (error?.err_code === API_ERROR.noMessage) return undefined;

@@ -12,7 +12,7 @@ import {
   TaskRecord,
   WEEK_MS,
 } from '@toolfabric/contract';
-import type { LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
+import type { Changed, LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { usedShare } from './answers.ts';
 import { claimFamily, ledgerFamily } from './bucket-families.ts';
@@ -49,6 +49,8 @@ export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
 }
 
 const createFront = (link: BusLink): RouterFront => ({
+  /** The first approval of any tenant that was written after a revision and still stands so. */
+  nextApproval(revision: number): Promise<Changed<ApprovalRecord> | undefined>;
   serve: (handler) => serveRequests(link, RPC_PREFIX, RPC_QUEUE, handler),
   settled(notice) {
     link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
@@ -95,9 +97,12 @@ export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus>
     calls: new RecordStore(link, CORE_API, ledgerFamily, CallRecord),
     open: store(BUCKETS.open, OpenEntry),
     operations: store(BUCKETS.operations, OperationRecord),
-    approvals: store(BUCKETS.approvals, ApprovalRecord),
+    unknowns: store(BUCKETS.operations, UnknownEntry),
+    approvals,
+    nextApproval: (revision: number) => approvals.next('approval', revision),
     tasks: store(BUCKETS.tasks, TaskRecord),
     registry: store(BUCKETS.registry, RegistryRecord),
+  const approvals = store(BUCKETS.approvals, ApprovalRecord);
     leases: store(BUCKETS.leases, ShardLease),
     claims: memo((kind) => new RecordStore(link, CORE_API, claimFamily(kind), Claim)),
     lives: memo((kind) => store(lifeBucket(kind), LifeSign)),

@@ -1,5 +1,5 @@
 import { FabricError } from '@toolfabric/kernel';
-import { QueueFull, type Store, StoreUnavailable, type Versioned } from '@toolfabric/ports';
+import { type Changed, QueueFull, type Store, StoreUnavailable, type Versioned } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { deleteMessage, findMessage, lastSequence, listSubjects, type StoredMessage, storeMessage } from './answers.ts';
 import type { BusLink } from './link.ts';
@@ -71,6 +71,20 @@ export class RecordStore<T> implements Store<T> {
     return subjects.map((found) => found.slice(bucketPrefix(bucket).length));
   }
 
+  /**
+   * The first value that was written after `revision` and still stands, of the keys below a prefix: asked again and
+   * again it tells every change, though of several changes of one key only the last. One that is not understood has no
+   * value.
+   */
+  async next(prefix: string, revision: number): Promise<Changed<T> | undefined> {
+    const { bucket, subject } = this.#place(prefix);
+    const query = { seq: revision + 1, next_by_subj: `${subject}.>` };
+    const found = await findMessage(this.#link, messageGetSubject(this.#api, bucketStream(bucket)), query);
+    if (found === undefined) return undefined;
+    const key = found.subject.slice(bucketPrefix(bucket).length);
+    return { key, revision: found.seq, value: isMarker(found) ? undefined : this.#readable(key, found.data) };
+  }
+
   async lastRevision(): Promise<number> {
     const ask = (bucket: string) => lastSequence(this.#link, streamInfoSubject(this.#api, bucketStream(bucket)));
     const last = await Promise.all(this.#family.all.map(ask));
@@ -95,6 +109,14 @@ export class RecordStore<T> implements Store<T> {
     const plain = checkedKey(key);
     const bucket = this.#family.bucketOf(plain);
     return { bucket, subject: bucketPrefix(bucket) + plain };
+  }
+
+  #readable(key: string, data: Buffer): T | undefined {
+    try {
+      return this.#parse(key, data);
+    } catch {
+      return undefined;
+    }
   }
 
   #parse(key: string, data: Buffer): T {

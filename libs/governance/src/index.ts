@@ -1,3 +1,4 @@
+export * from './approvals/index.ts';
 export * from './budget/budget-error.ts';
 export * from './budget/task-use.ts';
 export * from './constraints/check-constraints.ts';

@@ -4,6 +4,13 @@ export interface Versioned<T> {
   readonly revision: number;
 }
 
+/** A key with what stands there now; without a value when it cannot be read here. */
+export interface Changed<T> {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: T | undefined;
+}
+
 /** The compare-and-set lost: somebody else wrote first. Nothing was written by this call. */
 export class RevisionConflict extends Error {
   override readonly name = 'RevisionConflict';

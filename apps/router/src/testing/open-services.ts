@@ -1,6 +1,9 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
 import { createRiskPolicy, DEFAULT_RISK_POLICY } from '@toolfabric/governance';
 import { createSigner, type Logger, noFaults, noTelemetry, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
+import { ApprovalBook } from '../approvals/approval-book.ts';
+import { decideAgain } from '../approvals/decide-again.ts';
+import { accountsOf } from '../accounts.ts';
 import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
@@ -22,6 +25,8 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
   const watch = new LifeWatch(base, 'cli');
   const registry = new Registry(bus.registry, systemClock, log);
   const ctx: RouterContext = {
+    decideAgain: (call) => decideAgain(services, call),
+    isResting: () => false,
     ...base,
     incarnation: 'router-test',
     signer: createSigner(signing.kid, signing.privateKey),
@@ -35,14 +40,17 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     storesApart: () => watch.storesApart,
     homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => watch.living(incarnation) }),
   };
-  return {
+  const services: RouterServices = {
     ctx,
     registry,
     policy: createRiskPolicy(DEFAULT_RISK_POLICY),
     tasks: new TaskCache(bus.tasks, 100),
     lives: new Map([['cli', watch]]),
+    ...accountsOf(ctx, parseQuotas({})),
+    approvals: new ApprovalBook((revision) => bus.nextApproval(revision), systemClock),
     fill: { share: 0 },
     tenancy: 'single',
     environment: 'development',
   };
 };
+  return services;

@@ -1,0 +1,67 @@
+import type { ApprovalRecord, ApprovalStrength, BoundFile, CallRecord, RiskGroup } from '@toolfabric/contract';
+import { boundDigest, renderPreview } from '@toolfabric/governance';
+import { approvalKey, createRecord } from '@toolfabric/ledger';
+import type { RouterContext } from '../router-context.ts';
+import { emitApproval } from './approval-events.ts';
+
+/** How long a person may take, in milliseconds. */
+const LIFE_MS = 3_600_000;
+const SHORT_LIFE_MS = 600_000;
+
+const isHeavy = (risk: RiskGroup): boolean => risk === 'irreversible' || risk === 'privileged';
+
+/** What cannot be shown whole needs more than a glance. */
+const strengthOf = ({ decision }: CallRecord, risk: RiskGroup, whole: boolean): ApprovalStrength =>
+  decision.strength === 'strong' || isHeavy(risk) || !whole ? 'strong' : 'confirm';
+
+/** What a person is to be shown, and all that their yes is bound to. */
+export const approvalFor = async (
+  ctx: RouterContext,
+  call: CallRecord,
+  files: readonly BoundFile[] = [],
+): Promise<ApprovalRecord | undefined> => {
+  const { approvalId } = call;
+  if (approvalId === undefined) return undefined;
+  const { actor, args, decision, testCommand, tool } = call;
+  const contract = await ctx.contractOf(tool);
+  const { account, resource, raisedBy = [] } = decision;
+  const risk = decision.risk ?? call.risk ?? contract.governance.risk;
+  const about = { ...(account === undefined ? {} : { account }), ...(resource === undefined ? {} : { resource }) };
+  const command = testCommand === undefined ? {} : { command: testCommand };
+  const preview = renderPreview({ actor, contract, args, risk, raisedBy, files, ...about, ...command });
+  const now = ctx.clock.now();
+  const shown = {
+    rule: decision.rule,
+    risk,
+    strength: strengthOf(call, risk, preview.whole),
+    preview: preview.text,
+    ...about,
+    ...(files.length === 0 ? {} : { files: [...files] }),
+  };
+  return {
+    approvalId,
+    actor,
+    toolDigest: tool.digest,
+    argsHash: call.argsHash,
+    policyVersion: decision.policyVersion,
+    state: 'pending',
+    callId: call.callId,
+    expiresAt: now + (isHeavy(risk) ? SHORT_LIFE_MS : LIFE_MS),
+    taskId: call.taskId,
+    tool: { name: tool.name, version: tool.version },
+    whole: preview.whole,
+    createdAt: now,
+    ...shown,
+    boundSha256: boundDigest(call, shown),
+  };
+};
+
+/** Create-or-verify, before the call is accepted, so that a waiting call always has something to be decided. */
+export const askForApproval = async (ctx: RouterContext, approval: ApprovalRecord | undefined): Promise<void> => {
+  if (approval === undefined) return;
+  const { actor, approvalId } = approval;
+  const created = await createRecord(ctx.ports.approvals, approvalKey(actor.tenant, approvalId), approval, {
+    clock: ctx.clock,
+  });
+  if (created.done) emitApproval(ctx, approval, 'approval.requested', 'approval.requested');
+};

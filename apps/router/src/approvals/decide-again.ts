@@ -1,0 +1,39 @@
+import type { CallRecord, DecisionSummary } from '@toolfabric/contract';
+import { taskKey } from '@toolfabric/ledger';
+import { readFacts } from '../check-call.ts';
+import type { RouterServices } from '../router-services.ts';
+
+/** What the policy of now says of a call that a person has approved. */
+export type DecidedAgain =
+  /** The same, by this version of the policy. */
+  | { readonly verdict: 'same'; readonly policyVersion: string }
+  | { readonly verdict: 'changed' }
+  | { readonly verdict: 'task_ended' };
+
+/** Limits of its own request may have been lower than what the policy says; none may have become lower than they were. */
+const keepsLimits = (was: DecisionSummary['limits'], is: DecisionSummary['limits']): boolean =>
+  is.timeoutMs >= was.timeoutMs &&
+  is.outputBytes >= was.outputBytes &&
+  (is.outputTokens ?? Number.POSITIVE_INFINITY) >= (was.outputTokens ?? 0);
+
+const FIELDS = ['rule', 'risk', 'strength', 'resource', 'account'] as const;
+
+const isSame = (was: DecisionSummary, is: DecisionSummary): boolean =>
+  FIELDS.every((field) => was[field] === is[field]) && keepsLimits(was.limits, is.limits);
+
+/**
+ * Asked when the yes of a person is about to be used (PO-4): minutes may have passed, with another policy, another
+ * version of the tool in use, new taint, or the end of the task.
+ */
+export const decideAgain = async (services: RouterServices, call: CallRecord): Promise<DecidedAgain> => {
+  const { ctx, registry, policy } = services;
+  const { actor, args } = call;
+  const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
+  if (task?.state !== 'open') return { verdict: 'task_ended' };
+  const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
+  if (tool === undefined || tool.state === 'retired' || tool.state === 'draft') return { verdict: 'changed' };
+  const facts = readFacts(services, { request: { actor }, task, tool, args });
+  const answer = policy.decide({ actor, task, tool, args, facts });
+  if (answer.verdict !== 'needs_approval' || !isSame(call.decision, answer.decision)) return { verdict: 'changed' };
+  return { verdict: 'same', policyVersion: answer.decision.policyVersion };
+};

@@ -1,0 +1,104 @@
+import { parseTemplate, readPointer } from '@toolfabric/catalogue';
+import { type Actor, type BoundFile, MAX_PREVIEW, type RiskGroup, type ToolContract } from '@toolfabric/contract';
+import { behindBars, onOneLine } from './show-plainly.ts';
+
+export interface PreviewInput {
+  readonly actor: Actor;
+  readonly contract: ToolContract;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly risk: RiskGroup;
+  readonly raisedBy: readonly string[];
+  readonly account?: string;
+  readonly resource?: string;
+  readonly files: readonly BoundFile[];
+  /** What runs beside the arguments, such as the declared test command of the task. */
+  readonly command?: { readonly argv: readonly string[]; readonly cwd?: string | undefined };
+}
+
+export interface Preview {
+  readonly text: string;
+  /** All of it is shown; otherwise the rest was cut away, and a person does not know what they say yes to. */
+  readonly whole: boolean;
+}
+
+/** Characters of one value inside the sentence; below it stands whole. */
+const IN_SENTENCE = 160;
+/** Values up to this length stand behind their name. */
+const ON_ITS_LINE = 100;
+/** Values of the arguments that are looked at; more are not shown. */
+const MOST_VALUES = 2_000;
+
+const short = (text: string): string => {
+  const chars = [...text];
+  return chars.length <= IN_SENTENCE ? text : `${chars.slice(0, IN_SENTENCE).join('')}…`;
+};
+
+const inWords = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'));
+
+/** What is done, in the words of the contract. */
+const sentenceOf = ({ contract, args }: PreviewInput): string => {
+  const template = contract.governance.preview;
+  if (template === undefined) return `call ${contract.name}`;
+  return parseTemplate(template)
+    .map((part) => {
+      if ('text' in part) return onOneLine(part.text);
+      const value = readPointer(args, part.pointer);
+      return value === undefined ? '(nothing)' : onOneLine(short(inWords(value)));
+    })
+    .join('');
+};
+
+const EMPTY = { array: '(an empty list)', object: '(nothing)', string: '(an empty text)' } as const;
+
+const leaf = (name: string, text: string): string[] =>
+  text.includes('\n') || text.length > ON_ITS_LINE
+    ? [`${name}:`, ...behindBars(text)]
+    : [`${name}: ${onOneLine(text)}`];
+
+/** Each value behind its name and the names above it: `labels 2: bug`. */
+function* linesOf(value: unknown, name: string): Generator<string, void, void> {
+  if (typeof value === 'string') return yield* leaf(name, value === '' ? EMPTY.string : value);
+  if (typeof value !== 'object' || value === null) return yield `${name}: ${String(value)}`;
+  const parts = Array.isArray(value)
+    ? value.map((item, at): [string, unknown] => [String(at + 1), item])
+    : Object.entries(value);
+  if (parts.length === 0) return yield `${name}: ${Array.isArray(value) ? EMPTY.array : EMPTY.object}`;
+  for (const [key, item] of parts) yield* linesOf(item, `${name === '' ? '' : `${name} `}${onOneLine(key)}`);
+}
+
+function* previewLines(input: PreviewInput): Generator<string, void, void> {
+  const { actor, contract, args, risk, raisedBy, account, resource, files, command } = input;
+  yield `${onOneLine(actor.user)}, through the agent ${onOneLine(actor.agent)}, wants to: ${sentenceOf(input)}`;
+  yield account === undefined ? 'as: no outside account' : `as: ${onOneLine(account)}`;
+  if (resource !== undefined) yield `on: ${onOneLine(resource)}`;
+  yield `risk: ${risk}${raisedBy.length === 0 ? '' : `, raised by ${raisedBy.map(onOneLine).join(', ')}`}`;
+  yield `tool: ${contract.name}@${contract.version}`;
+  if (command !== undefined) {
+    yield `runs, in ${onOneLine(command.cwd ?? 'the workspace')}:`;
+    for (const word of command.argv) yield* behindBars(word);
+  }
+  for (const { path, sha256 } of files) yield `file: ${onOneLine(path)} as it is now, ${sha256.slice(0, 16)}`;
+  if (Object.keys(args).length === 0) return yield 'without arguments';
+  yield 'with:';
+  // Set in, so that the name of an argument cannot pass for a line of the preview.
+  for (const line of linesOf(args, '')) yield `  ${line}`;
+}
+
+const CUT = '… the rest does not fit here and is not shown';
+
+/**
+ * Who, as which account, does what to what, with the whole body (PO-3). Nothing in it is hidden: what would not be seen
+ * is written out. At most `MAX_PREVIEW` characters.
+ */
+export const renderPreview = (input: PreviewInput): Preview => {
+  const lines: string[] = [];
+  let left = MAX_PREVIEW - CUT.length - 1;
+  let count = 0;
+  for (const line of previewLines(input)) {
+    left -= line.length + 1;
+    count += 1;
+    if (left < 0 || count > MOST_VALUES) return { text: [...lines, CUT].join('\n'), whole: false };
+    lines.push(line);
+  }
+  return { text: lines.join('\n'), whole: true };
+};
