@@ -1,14 +1,5 @@
-import {
-  type Attributes,
-  type Context,
-  ROOT_CONTEXT,
-  type Span,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import { type Attributes, type Span, type SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { SpanStarter } from './telemetry.ts';
 
 /**
  * Names of the fabric's own attributes. What has a name in the OpenTelemetry conventions is called by that. A value is
@@ -64,14 +55,8 @@ export interface SpanStart {
   readonly startTime?: number;
 }
 
-const contextOf = (traceparent: string | undefined): Context => {
-  const parent = parseTraceparent(traceparent);
-  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-};
-
-/** The context is handed on by hand, in `traceparent`: it costs less than a store for asynchronous context. */
-export const startSpan = (tracer: Tracer, name: string, { traceparent, ...options }: SpanStart): Span =>
-  tracer.startSpan(name, options, contextOf(traceparent));
+export const startSpan = (tracer: SpanStarter, name: string, { traceparent, ...options }: SpanStart): Span =>
+  tracer.start(name, options, parseTraceparent(traceparent));
 
 /** `error` is a type of the error table. */
 export const endSpan = (span: Span, error?: string): void => {

@@ -50,6 +50,20 @@ describe('the numbers of a service', () => {
     expect(text).toMatch(/^nodejs_eventloop_delay_seconds\{quantile="0.99"\} [0-9.e-]+$/m);
   });
 
+  it('a time is counted in its bucket and in all above it', async () => {
+    const metrics = create('router');
+    const labels = { tool: 'a.b', kind: 'cli' };
+    for (const seconds of [0.25, 0.2500001, 1e9, 0])
+      metrics.observe('toolfabric_call_duration_seconds', seconds, labels);
+    const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('toolfabric_call_duration'));
+    const of = (le: string) => `toolfabric_call_duration_seconds_bucket{le="${le}",tool="a.b",kind="cli"}`;
+    expect(lines).toContain(`${of('0.25')} 2`);
+    expect(lines).toContain(`${of('0.5')} 3`);
+    expect(lines).toContain(`${of('+Inf')} 4`);
+    expect(lines).toContain('toolfabric_call_duration_seconds_count{tool="a.b",kind="cli"} 4');
+    expect(lines).toContain('toolfabric_call_duration_seconds_sum{tool="a.b",kind="cli"} 1000000000.5000001');
+  });
+
   it('of another role are taken and not served', async () => {
     const metrics = create('gateway');
     metrics.count('toolfabric_probes_total', { kind: 'cli' });

@@ -1,6 +1,7 @@
 import { METRIC_TABLE, type MetricName, type MetricRole, type MetricRow } from '@toolfabric/contract';
 import type { Metrics } from '@toolfabric/kernel';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { Buckets, ToldHistogram } from './histogram.ts';
 import { processMetrics } from './process-metrics.ts';
 
 /** Series of one metric; what comes beyond them is counted under the label value `other`. */
@@ -13,21 +14,18 @@ const rowsOf = (role: MetricRole): [MetricName, MetricRow][] =>
     .filter(([, { by }]) => by === undefined || by.includes(role))
     .map(([name, row]) => [name as MetricName, row]);
 
-interface Series {
-  readonly labels: Labels;
-  value: number;
-}
-
 /** The series of one metric, found by their labels; bounded, whatever the labels say. */
-class SeriesBook {
+class SeriesBook<S> {
   readonly #names: readonly string[];
-  readonly #series = new Map<string, Series>();
+  readonly #make: (labels: Labels) => S;
+  readonly #series = new Map<string, S>();
 
-  constructor(names: readonly string[]) {
+  constructor(names: readonly string[], make: (labels: Labels) => S) {
     this.#names = names;
+    this.#make = make;
   }
 
-  find(labels: Labels): Series {
+  find(labels: Labels): S {
     let key = '';
     for (const name of this.#names) key += `${labels[name]}\n`;
     const known = this.#series.get(key);
@@ -38,16 +36,21 @@ class SeriesBook {
     );
   }
 
-  values(): IterableIterator<Series> {
+  values(): IterableIterator<S> {
     return this.#series.values();
   }
 
-  #add(key: string, labels: Labels): Series {
-    const made = { labels: { ...labels }, value: 0 };
+  #add(key: string, labels: Labels): S {
+    const made = this.#make({ ...labels });
     this.#series.set(key, made);
     return made;
   }
 }
+
+const newCount = (labels: Labels) => ({ labels, value: 0 });
+
+/** Seconds, when the table says nothing else. */
+const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface ServedMetrics extends Metrics {
   /** Prometheus text. Scrapes at the same time share one rendering. */
@@ -59,14 +62,14 @@ export interface ServedMetrics extends Metrics {
 export const createMetrics = (role: MetricRole): ServedMetrics => {
   const registry = new Registry();
   const registers = [registry];
-  const counters = new Map<string, SeriesBook>();
-  const histograms = new Map<string, (labels: Labels, value: number) => void>();
+  const counters = new Map<string, SeriesBook<ReturnType<typeof newCount>>>();
+  const histograms = new Map<string, SeriesBook<Buckets>>();
   const gauges = new Map<string, Map<string, { labels: Labels; read: () => number }>>();
 
   for (const [name, { type, help, labels: labelNames, buckets }] of rowsOf(role)) {
     const common = { name, help, labelNames: [...labelNames], registers };
-    const book = new SeriesBook(labelNames);
     if (type === 'counter') {
+      const book = new SeriesBook(labelNames, newCount);
       counters.set(name, book);
       new Counter({
         ...common,
@@ -77,8 +80,9 @@ export const createMetrics = (role: MetricRole): ServedMetrics => {
         },
       });
     } else if (type === 'histogram') {
-      const histogram = new Histogram({ ...common, ...(buckets === undefined ? {} : { buckets: [...buckets] }) });
-      histograms.set(name, (labels, value) => histogram.observe(book.find(labels).labels, value));
+      const book = new SeriesBook(labelNames, (labels) => new Buckets(labels, buckets ?? BOUNDS));
+      histograms.set(name, book);
+      new ToldHistogram(common, () => book.values());
     } else {
       const readers = new Map<string, { labels: Labels; read: () => number }>();
       gauges.set(name, readers);
@@ -96,7 +100,7 @@ export const createMetrics = (role: MetricRole): ServedMetrics => {
       const series = counters.get(name)?.find(labels);
       if (series) series.value += by;
     },
-    observe: (name, value, labels) => histograms.get(name)?.(labels, value),
+    observe: (name, value, labels) => histograms.get(name)?.find(labels).add(value),
     gauge(name, labels, read) {
       const readers = gauges.get(name);
       if (readers && readers.size < MOST_SERIES) readers.set(JSON.stringify(labels), { labels, read });

@@ -1,5 +1,4 @@
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { MetricRole } from '@toolfabric/contract';
 import { noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { EventLog } from '@toolfabric/ports';
@@ -8,6 +7,7 @@ import { otlpProcessor } from './otlp.ts';
 import { createMetrics, type ServedMetrics } from './prometheus.ts';
 import type { TelemetrySettings } from './settings.ts';
 import { SpanEvents } from './span-events.ts';
+import { createSpanRecorder } from './span-recorder.ts';
 
 export interface TelemetryOptions {
   /** As in the subjects of its events: `gateway`, `router`, `worker-<pool>` … */
@@ -46,20 +46,17 @@ const startTracing = (options: TelemetryOptions, metrics: ServedMetrics, events:
   const { service, settings, now = Date.now } = options;
   if (settings.sampling === 0) return { tracer: noTelemetry.tracer, shutdown: async () => {} };
   const { otlpEndpoint } = settings;
-  const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'toolfabric' }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampling) }),
-    spanLimits: { attributeCountLimit: 32, attributeValueLengthLimit: 256, eventCountLimit: 0, linkCountLimit: 8 },
-    spanProcessors: [
-      new SpanEvents({ service, events, metrics, now }),
-      ...(otlpEndpoint === undefined ? [] : [otlpProcessor(otlpEndpoint, metrics)]),
-    ],
-  });
-  return { tracer: provider.getTracer('toolfabric'), shutdown: () => within(provider.shutdown()) };
+  const processors = [
+    new SpanEvents({ service, events, metrics, now }),
+    ...(otlpEndpoint === undefined ? [] : [otlpProcessor(otlpEndpoint, metrics)]),
+  ];
+  const resource = resourceFromAttributes({ 'service.name': service, 'service.namespace': 'toolfabric' });
+  const tracer = createSpanRecorder({ resource, sampling: settings.sampling, processors });
+  return { tracer, shutdown: () => within(Promise.all(processors.map((processor) => processor.shutdown()))) };
 };
 
 /**
- * One provider and one registry a service. Neither is registered globally: several services may share a process, and
+ * One recorder of spans and one registry a service. Neither is registered globally: several services may share a process, and
  * each is handed its own.
  */
 export const startTelemetry = (options: TelemetryOptions): RunningTelemetry => {
