@@ -8,9 +8,13 @@ import {
   type OperationRecord,
   type PinLease,
   type RegistryRecord,
+  type ResourceLease,
   ResultMessage,
   type ShardLease,
+  type TaintRecord,
   type TaskRecord,
+  type TaskUse,
+  type UnknownEntry,
   WorkBody,
 } from '@toolfabric/contract';
 import type { Pace, Signer, Verifier } from '@toolfabric/kernel';
@@ -61,12 +65,16 @@ export class SimCluster {
   readonly calls: SimBucket<CallRecord>;
   readonly open = new SimBucket<OpenEntry>();
   readonly operations = new SimBucket<OperationRecord>();
+  readonly unknowns = new SimBucket<UnknownEntry>();
   readonly approvals = new SimBucket<ApprovalRecord>();
   readonly claims: SimBucket<Claim>;
   readonly lives = new SimBucket<LifeSign>();
   readonly leases = new SimBucket<ShardLease>();
   readonly pins = new SimBucket<PinLease>();
   readonly tasks = new SimBucket<TaskRecord>();
+  readonly uses = new SimBucket<TaskUse>();
+  readonly taints = new SimBucket<TaintRecord>();
+  readonly resources = new SimBucket<ResourceLease>();
   readonly registry = new SimBucket<RegistryRecord>();
   readonly work: SimStream;
   readonly resultStream: SimStream;
@@ -162,10 +170,14 @@ export class SimCluster {
       calls: this.calls.through(process),
       open: this.open.through(process),
       operations: this.operations.through(process),
+      unknowns: this.unknowns.through(process),
       approvals: this.approvals.through(process),
       tasks: this.tasks.through(process),
       registry: this.registry.through(process),
       leases: this.leases.through(process),
+      uses: this.uses.through(process),
+      taints: this.taints.through(process),
+      resources: this.resources.through(process),
       claims: () => this.claims.through(process),
       lives: () => this.lives.through(process),
       pins: () => this.pins.through(process),

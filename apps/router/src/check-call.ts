@@ -9,7 +9,7 @@ import {
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
-import { factsOf } from '@toolfabric/governance';
+import { checkConstraints, factsOf, raiseByTaint, wallEnd } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
@@ -17,6 +17,7 @@ import { approvalIdFor } from './approvals/approval-id.ts';
 import { confirmPlace, takeBudget } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { operationFields } from './operation-fields.ts';
+import { leasedResource } from './resource-lease.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
 
@@ -58,8 +59,8 @@ const sentBytes = (part: unknown): number =>
   part === undefined ? 0 : Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
 
 /** What a message holds beside its envelope must fit together, not each part alone. */
-const checkMessage = ({ args, workspace, testCommand }: CallRecord): void => {
-  const beside = sentBytes(workspace) + sentBytes(testCommand);
+const checkMessage = ({ args, workspace, testCommand, writable }: CallRecord): void => {
+  const beside = sentBytes(workspace) + sentBytes(testCommand) + sentBytes(writable);
   if (beside < 2_048) return;
   const sent = sentBytes(args) + beside;
   if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
@@ -87,7 +88,6 @@ interface Proposal {
 export const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
   factsOf({ contract: tool.contract, args, actor: request.actor, task, environment });
 
-const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
   const { request, task, tool } = proposal;
@@ -97,6 +97,7 @@ export const factsFor = async (services: RouterServices, proposal: Proposal): Pr
   return facts;
 };
 
+const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
   const answer = services.policy.decide({ actor: request.actor, task, tool, args, facts });
   if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
   return answer;
@@ -143,7 +144,7 @@ export const checkCall = async (
   checkSchema(services, tool, args);
   checkBackground(request, tool.contract);
   const proposal: Proposal = { request, task, tool, args };
-  const facts = readFacts(services, proposal);
+  const facts = await factsFor(services, proposal);
   const answer = decide(services, proposal, facts);
   const { contract, digest } = tool;
   const { decision } = answer;
@@ -171,14 +172,23 @@ export const checkCall = async (
     decision,
     ...operation,
     ...(answer.verdict === 'needs_approval' ? { approvalId: approvalIdFor(callId) } : {}),
-    state: firstState(answer, operation.operation),
+    state: firstState(answer, operation.operation ?? leasedResource({ effect: effectOf(governance.risk), decision })),
     epoch: 1,
     createdAt: now,
-    deadline: deadlineOf(request, decision, now),
+    deadline: Math.min(deadlineOf(request, decision, now), wallEnd(task)),
     ...(runsApart(request, contract, decision, ctx.pace) ? { background: true } : {}),
+    ...(task.constraints?.writable === undefined || governance.risk === 'read'
+      ? {}
+      : { writable: task.constraints.writable }),
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
     ...toldBy(request),
   };
   checkMessage(record);
-  return { record, confirm };
+  services.quotas.checkPool(actor.tenant, route.kind);
+  const share = { record, task, contract, requestKey: request.requestKey };
+  await takeBudget(services, share);
+  return {
+    record,
+    confirm: async () => void (await Promise.all([confirm(), confirmPlace(services, share)])),
+  };
 };

@@ -4,8 +4,11 @@ import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { expireApproval } from './approvals/change-approval.ts';
 import { callEvent, terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
+import { leaveResource } from './resource-lease.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+import { recordTaint } from './taint/record-taint.ts';
 import { releaseOperation } from './take-operation.ts';
+import { keepInSight } from './unknown/keep-in-sight.ts';
 import { watchEnd } from './watch-calls.ts';
 
 const isFull = (thrown: unknown): boolean => thrown instanceof StoreUnavailable && thrown.cause instanceof QueueFull;
@@ -27,6 +30,7 @@ export const endCall = async (
   attempt: number,
 ): Promise<StoredCall> => {
   ctx.faults.at('router.before-settle');
+  await recordTaint(ctx, stored.value, outcome);
   const at = ctx.clock.now();
   const change = await changeCall(ctx, stored, { type: 'end', outcome, attempt, at }).catch((thrown: unknown) => {
     if (!isFull(thrown)) throw thrown;
@@ -70,12 +74,13 @@ export const closeCall = async (
   const call = stored.value;
   if (!isAnswered(call.state)) return;
   await releaseOperation(ctx, call);
+  await leaveResource(ctx, call);
+  if (call.approvalId !== undefined) await expireApproval(ctx, call.actor.tenant, call.approvalId);
   if (call.result?.error?.type === 'workspace_lost') {
     ctx.ports.events.emit(callEvent(ctx, call, 'workspace.lost', 'workspace-lost', workspaceOf(call)));
   }
+  await keepInSight(ctx, call);
   await ctx.ports.events.store(terminalEvent(ctx, call));
-  await leaveResource(ctx, call);
-  if (call.approvalId !== undefined) await expireApproval(ctx, call.actor.tenant, call.approvalId);
   ctx.faults.at('router.after-terminal-event');
   acknowledge();
   ctx.faults.at('router.after-result-ack');

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { BusConfig } from '@toolfabric/bus-nats';
-import { DEFAULT_RISK_POLICY, parseRiskPolicy, type RiskPolicyInput } from '@toolfabric/governance';
+import {
+  DEFAULT_RISK_POLICY,
+  parseQuotas,
+  parseRiskPolicy,
+  type QuotaConfig,
+  type RiskPolicyInput,
+} from '@toolfabric/governance';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
@@ -12,6 +18,8 @@ export interface RouterConfig {
   readonly kinds: readonly string[];
   readonly policy: RiskPolicyInput;
   readonly tenancy: 'single' | 'shared';
+  /** What each tenant and tool may take; generous when no file says otherwise. */
+  readonly quotas?: QuotaConfig;
   readonly environment: 'development' | 'production';
   readonly pace: Pace;
   readonly faults: Faults;
@@ -31,6 +39,7 @@ const Environment = z.object({
   TOOLFABRIC_SIGNING_KID: z.string().min(1),
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
   TOOLFABRIC_POLICY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_QUOTAS: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
   TOOLFABRIC_ENVIRONMENT: z.enum(['development', 'production']).default('production'),
@@ -44,6 +53,9 @@ const Environment = z.object({
 
 const policyFrom = (file: string | undefined): RiskPolicyInput =>
   file === undefined ? DEFAULT_RISK_POLICY : parseRiskPolicy(JSON.parse(readFileSync(file, 'utf8')));
+
+const quotasFrom = (file: string | undefined): QuotaConfig =>
+  parseQuotas(file === undefined ? {} : JSON.parse(readFileSync(file, 'utf8')));
 
 const MIN_SECRET_BYTES = 32;
 
@@ -71,6 +83,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     kinds: values.TOOLFABRIC_KINDS.split(','),
     policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
     tenancy: values.TOOLFABRIC_TENANCY,
+    quotas: quotasFrom(values.TOOLFABRIC_QUOTAS),
     environment: values.TOOLFABRIC_ENVIRONMENT,
     telemetry: telemetrySettings(values),
     ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined

@@ -46,7 +46,10 @@ export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promi
 /** Somebody ended the call while this router took something for it: give back what was taken. */
 const giveBack = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCall> => {
   const now = await readCall(ctx, stored.value.actor.tenant, stored.value.callId);
-  if (now && isAnswered(now.value.state)) await releaseOperation(ctx, now.value);
+  if (now && isAnswered(now.value.state)) {
+    await releaseOperation(ctx, now.value);
+    await leaveResource(ctx, now.value);
+  }
   return now ?? stored;
 };
 
@@ -62,6 +65,7 @@ const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCa
       return joined.done ? joined : giveBack(ctx, stored);
     }
   }
+  if (call.history === 'ask') return askHistory(ctx, stored);
   const approval = await takeApproval(ctx, stored);
   if (!approval.taken) return approval.call;
   const { policyVersion } = approval;

@@ -26,14 +26,16 @@ export interface RouterContext {
   readonly isDead: (kind: string, incarnation: string) => Promise<boolean>;
   /** By its digest, whatever has become of it since; throws `unavailable` where this router cannot read it. */
   readonly contractOf: (tool: ToolRef) => Promise<ToolContract>;
+  /** Goes on with a call that got what it waited for; never waits. */
+  readonly carryOn: (tenant: string, callId: string) => void;
   /** Whether a worker of the kind keeps workspaces on storage of its own, so that others need their snapshots. */
   readonly storesApart: (kind: string) => boolean;
-  /** Where the workspaces of tasks lie at the moment. */
-  readonly homes: TaskHomes;
   /** Asks the policy of now about a call that a person has approved. */
   readonly decideAgain: (call: CallRecord) => Promise<DecidedAgain>;
   /** By the key of its OPEN entry: a person is asked and nothing else can happen to the call, so that nobody need look. */
   readonly isResting: (openKey: string) => boolean;
+  /** Where the workspaces of tasks lie at the moment. */
+  readonly homes: TaskHomes;
 }
 
 /** A call as it was read or written, with the revision that the next write needs. */

@@ -5,6 +5,7 @@ import type { LiveRouters } from './quota/live-routers.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { Registry } from './registry.ts';
 import type { RouterContext } from './router-context.ts';
+import type { TaintBook } from './taint/taint-book.ts';
 import type { TaskCache } from './task-cache.ts';
 import type { LifeWatch } from './watch-lives.ts';
 
@@ -14,13 +15,13 @@ export interface RouterServices {
   readonly registry: Registry;
   readonly policy: PolicyEngine;
   readonly tasks: TaskCache;
-  readonly lives: ReadonlyMap<string, LifeWatch>;
   readonly taints: TaintBook;
   readonly budgets: BudgetDesk;
   readonly quotas: Quotas;
   /** Among how many the quotas are shared. */
   readonly routers: LiveRouters;
   readonly approvals: ApprovalBook;
+  readonly lives: ReadonlyMap<string, LifeWatch>;
   /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
   readonly fill: { share: number };
   /** Whether the executors serve more than one tenant. */

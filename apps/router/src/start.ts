@@ -1,7 +1,7 @@
 import { connectLedger, type LedgerBus } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolRef } from '@toolfabric/contract';
-import { createRiskPolicy } from '@toolfabric/governance';
+import { createRiskPolicy, parseQuotas } from '@toolfabric/governance';
 import {
   createSigner,
   FabricError,
@@ -13,9 +13,9 @@ import {
 } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
+import { accountsOf } from './accounts.ts';
 import { ApprovalBook } from './approvals/approval-book.ts';
 import { decideAgain } from './approvals/decide-again.ts';
-import { accountsOf } from './accounts.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
@@ -31,6 +31,7 @@ import { showGauges } from './show-gauges.ts';
 import { sweepShard } from './sweep-open.ts';
 import { TaskCache } from './task-cache.ts';
 import { TaskHomes } from './task-home.ts';
+import { pruneUnknowns } from './unknown/keep-in-sight.ts';
 import { viewCall } from './view-call.ts';
 import { LifeWatch } from './watch-lives.ts';
 
@@ -82,8 +83,8 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   const registry = new Registry(bus.registry, clock, log);
   const contractOf = (tool: ToolRef) => registry.contractOf(tool);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
-  const ctx: RouterContext = {
   const approvals = new ApprovalBook((revision) => bus.nextApproval(revision), clock);
+  const ctx: RouterContext = {
     ...base,
     incarnation: `router-${randomId()}`,
     signer: createSigner(config.signing.kid, config.signing.privateKey),
@@ -94,25 +95,26 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf,
     storesApart: (kind) => lives.get(kind)?.storesApart ?? true,
-    homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
     decideAgain: (call) => decideAgain(services, call),
     isResting: (key) => approvals.isResting(key),
     carryOn: (tenant, callId) => void carryOn(ctx, tenant, callId),
+    homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
   };
   const services: RouterServices = {
     ctx,
     registry,
     policy: createRiskPolicy(config.policy),
     tasks: new TaskCache(bus.tasks, KNOWN_TASKS),
+    ...accountsOf(ctx, config.quotas ?? parseQuotas({})),
     lives,
     fill: { share: 0 },
     tenancy: config.tenancy,
     environment: config.environment,
-  };
-};
     approvals,
-
+  };
   return services;
+};
+
 /**
  * Start order: connection, catalogue, one look at the life signs, result feeds, sweeps, and only then requests.
  * Stop order: no new requests, sweeps and feeds end what they have begun, leases are given up, the connection closes.
@@ -155,12 +157,12 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       for (const shard of shards.held) open.push(await sweepShard(ctx, shard));
       seen.open = open.reduce((sum, count) => sum + count, 0);
     }),
-    loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
-    loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
     loop(log, 'approvals', 1_000, stop.signal, () => services.approvals.refresh()),
     loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
     loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
-      if (shards.held.includes(0)) await pruneOperations(ctx);
+    loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
+    loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
+      if (shards.held.includes(0)) await Promise.all([pruneOperations(ctx), pruneUnknowns(ctx)]);
     }),
     loop(log, 'fill', 5_000, stop.signal, async () => {
       services.fill.share = await bus.fill(config.kinds);
@@ -194,7 +196,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     await idle();
     stop.abort();
     await Promise.all([...feeds, ...loops]);
-    await shards.giveUp();
+    await Promise.all([shards.giveUp(), services.routers.giveUp()]);
     await telemetry.shutdown();
     await bus.close();
     await health?.stop();

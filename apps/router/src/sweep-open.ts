@@ -26,7 +26,7 @@ import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { dispatchCall, publishWork } from './dispatch.ts';
-import { askProbe, requeue } from './reconcile.ts';
+import { requeue } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { settleStored } from './settle-call.ts';
 import { isPinLost } from './task-home.ts';

@@ -9,6 +9,7 @@ import {
   type ToolError,
   WEEK_MS,
 } from '@toolfabric/contract';
+import { checkConstraintsThemselves } from '@toolfabric/governance';
 import { digestOf, FabricError, shortHash, taskIdFor } from '@toolfabric/kernel';
 import { changeRecord, createRecord, isAnswered, taskKey } from '@toolfabric/ledger';
 import { resolveTool } from '@toolfabric/routing';
@@ -182,6 +183,7 @@ export const createTask = async (services: RouterServices, request: RpcRequest<'
   const now = ctx.clock.now();
   const taskId = taskIdFor(request.actor, request.requestKey, now);
   checkRoom(services);
+  if (request.constraints !== undefined) checkConstraintsThemselves(request.constraints);
   const { workspace } = request;
   const wanted: TaskRecord = {
     taskId,

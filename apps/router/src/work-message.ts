@@ -32,6 +32,7 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
   ...(call.operation === undefined ? {} : { operation: call.operation }),
   ...(call.testCommand === undefined ? {} : { testCommand: call.testCommand }),
+  ...(call.writable === undefined ? {} : { writable: call.writable }),
   ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
 });
 

@@ -7,9 +7,13 @@ import {
   OperationRecord,
   PinLease,
   RegistryRecord,
+  ResourceLease,
   RING_SLOTS,
   ShardLease,
+  TaintRecord,
   TaskRecord,
+  TaskUse,
+  UnknownEntry,
   WEEK_MS,
 } from '@toolfabric/contract';
 import type { Changed, LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
@@ -19,6 +23,7 @@ import { claimFamily, ledgerFamily } from './bucket-families.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
 import { type BusLink, openLink } from './link.ts';
+import { type QueuedWork, queuedWork } from './queued-work.ts';
 import { oneBucket, RecordStore } from './record-store.ts';
 import { createResultFeed } from './result-feed.ts';
 import { createResults } from './results.ts';
@@ -44,13 +49,15 @@ const USER = 'router';
 export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
   /** The results of one kind; all routers share its messages. */
   resultFeed(kind: string): ResultFeed;
+  /** The first approval of any tenant that was written after a revision and still stands so. */
+  nextApproval(revision: number): Promise<Changed<ApprovalRecord> | undefined>;
   /** The greatest share of its bytes that a stream of records uses, from 0 to 1; a full one takes no record that grows. */
   fill(kinds: readonly string[]): Promise<number>;
+  /** Work messages that wait or are being run, by tenant and kind. */
+  queued(kinds: readonly string[]): Promise<QueuedWork>;
 }
 
 const createFront = (link: BusLink): RouterFront => ({
-  /** The first approval of any tenant that was written after a revision and still stands so. */
-  nextApproval(revision: number): Promise<Changed<ApprovalRecord> | undefined>;
   serve: (handler) => serveRequests(link, RPC_PREFIX, RPC_QUEUE, handler),
   settled(notice) {
     link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
@@ -93,6 +100,7 @@ export interface LedgerBusConfig extends BusConfig {
 export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus> => {
   const link = await openLink({ ...config, user: USER });
   const store = <T>(bucket: string, schema: z.ZodType<T>) => new RecordStore(link, CORE_API, oneBucket(bucket), schema);
+  const approvals = store(BUCKETS.approvals, ApprovalRecord);
   const ports: Omit<LedgerBus, keyof BusConnection> = {
     calls: new RecordStore(link, CORE_API, ledgerFamily, CallRecord),
     open: store(BUCKETS.open, OpenEntry),
@@ -102,8 +110,10 @@ export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus>
     nextApproval: (revision: number) => approvals.next('approval', revision),
     tasks: store(BUCKETS.tasks, TaskRecord),
     registry: store(BUCKETS.registry, RegistryRecord),
-  const approvals = store(BUCKETS.approvals, ApprovalRecord);
     leases: store(BUCKETS.leases, ShardLease),
+    uses: store(BUCKETS.tasks, TaskUse),
+    taints: store(BUCKETS.tasks, TaintRecord),
+    resources: store(BUCKETS.leases, ResourceLease),
     claims: memo((kind) => new RecordStore(link, CORE_API, claimFamily(kind), Claim)),
     lives: memo((kind) => store(lifeBucket(kind), LifeSign)),
     pins: memo((kind) => store(lifeBucket(kind), PinLease)),
@@ -115,6 +125,7 @@ export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus>
     },
     resultFeed: (kind: string) => createResultFeed(link, USER, kind),
     fill: (kinds: readonly string[]) => greatestFill(link, kinds),
+    queued: (kinds: readonly string[]) => queuedWork(link, kinds),
     ...createFront(link),
   };
   return withConnection(link, ports);

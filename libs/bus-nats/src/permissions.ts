@@ -180,6 +180,8 @@ const router = (kinds: readonly string[]): UserRights => {
       ...[...REMOVABLE, ...lives].map((bucket) => messageDeleteSubject(CORE_API, bucketStream(bucket))),
       ...kinds.flatMap((kind) => [
         `work.${kind}.>`,
+        // How much of each tenant waits there.
+        streamInfoSubject(CORE_API, workStream(kind)),
         // A message that was sent to the pin slot of a worker that died, so that nobody else would get it.
         messageDeleteSubject(CORE_API, workStream(kind)),
         `result.${kind}.*.*.*`,

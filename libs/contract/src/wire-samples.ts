@@ -384,6 +384,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['RegistryRecord', 'draft', { contract: contractOf, state: 'draft', digest: sha, modelDigest: sha }],
   ['Envelope', 'work', { type: 'toolfabric/work/1', kid: 'router-1', sig: 'AA', body: '{"a":1}' }],
   ['WorkBody', 'run', work],
+  ['WorkBody', 'constrained', { ...work, writable: ['src/**'] }],
   ['WorkBody', 'of-operation', { ...work, operation: 'op.0f2a' }],
   [
     'WorkBody',
@@ -393,6 +394,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['ResultMessage', 'ok', { callId, tenant: 'acme', epoch: 1, outcome, by: 'w-1' }],
   ['DeadLetter', 'forged', { reason: 'signature', subject: work.subject, excerpt: 'AA==', sequence: 5, by: 'w-1', at }],
   ['CallRecord', 'accepted', { ...call, state: 'accepted' }],
+  ['CallRecord', 'constrained', { ...call, state: 'queued', writable: ['src/**'] }],
   ['CallRecord', 'awaiting-approval', { ...call, state: 'awaiting_approval' }],
   ['CallRecord', 'queued', { ...call, state: 'queued', epoch: 2 }],
   ['CallRecord', 'joined', { ...call, state: 'joined' }],

@@ -39,6 +39,8 @@ export const WorkBody = z.strictObject({
   /** Acknowledged once it is claimed, and then run on the life of its worker (protocol 9). */
   background: z.boolean().optional(),
   testCommand: DeclaredCommand.optional(),
+  /** Globs of the task: nothing else of the workspace may be written. Everything when left out. */
+  writable: z.array(z.string()).optional(),
   /** Names of redaction rules of the contract. */
   redact: z.array(z.string()).optional(),
   /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */

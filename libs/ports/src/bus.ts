@@ -9,9 +9,13 @@ import type {
   OperationRecord,
   PinLease,
   RegistryRecord,
+  ResourceLease,
   ResultMessage,
   ShardLease,
+  TaintRecord,
   TaskRecord,
+  TaskUse,
+  UnknownEntry,
 } from '@toolfabric/contract';
 import type { Store } from './stores.ts';
 
@@ -73,6 +77,8 @@ export interface WorkSource {
     signal: AbortSignal,
     pin?: string,
   ): Promise<void>;
+  /** Whether work of a pin slot can be taken: false where nobody provisioned it, undefined when that cannot be told. Not every source can. */
+  hasPin?(pin: string): Promise<boolean | undefined>;
 }
 
 /** Results as the router takes them in; the routers share one durable consumer a kind. */
@@ -125,10 +131,17 @@ export interface LedgerPorts {
   readonly calls: Store<CallRecord>;
   readonly open: Store<OpenEntry>;
   readonly operations: Store<OperationRecord>;
+  readonly unknowns: Store<UnknownEntry>;
   readonly approvals: Store<ApprovalRecord>;
   readonly tasks: Store<TaskRecord>;
   readonly registry: Store<RegistryRecord>;
   readonly leases: Store<ShardLease>;
+  /** What the calls of a task have taken; beside the tasks. */
+  readonly uses: Store<TaskUse>;
+  /** What an agent has read from outside; beside the tasks. */
+  readonly taints: Store<TaintRecord>;
+  /** Who writes a resource outside; beside the leases of shards. */
+  readonly resources: Store<ResourceLease>;
   claims(kind: string): Store<Claim>;
   lives(kind: string): Store<LifeSign>;
   /** Leases of pin slots; they stand beside the life signs. */

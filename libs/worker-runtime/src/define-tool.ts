@@ -23,6 +23,8 @@ export interface ToolContext {
   readonly background: boolean;
   /** What the task declared when it was made; only for the tool that runs it. */
   readonly testCommand: DeclaredCommand | undefined;
+  /** Globs of the task: nothing else of the workspace may be written. Everything when left out. */
+  readonly writable?: readonly string[] | undefined;
   /** The artifact store with the leave of this call; none where the call has no leave, or the worker no store. */
   readonly artifacts: ArtifactSession | undefined;
   /** Rules of the contract and patterns of this tenant. Whatever is stored or said goes through it. */

@@ -71,6 +71,7 @@ const contextOf = (
   workspace: body.workspace,
   background: body.background === true,
   testCommand: body.testCommand,
+  writable: body.writable,
   artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit, body.traceparent),
   redactor,
   faults: ctx.faults,

@@ -1,6 +1,7 @@
 import type { CallRecord, DecisionSummary } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
 import { taskKey } from '@toolfabric/ledger';
-import { readFacts } from '../check-call.ts';
+import { factsFor } from '../check-call.ts';
 import type { RouterServices } from '../router-services.ts';
 
 /** What the policy of now says of a call that a person has approved. */
@@ -21,6 +22,12 @@ const FIELDS = ['rule', 'risk', 'strength', 'resource', 'account'] as const;
 const isSame = (was: DecisionSummary, is: DecisionSummary): boolean =>
   FIELDS.every((field) => was[field] === is[field]) && keepsLimits(was.limits, is.limits);
 
+/** What a check refuses by now is changed; an outage says nothing. */
+const refused = (thrown: unknown): undefined => {
+  if (thrown instanceof FabricError && thrown.type !== 'unavailable' && thrown.type !== 'internal') return undefined;
+  throw thrown;
+};
+
 /**
  * Asked when the yes of a person is about to be used (PO-4): minutes may have passed, with another policy, another
  * version of the tool in use, new taint, or the end of the task.
@@ -32,7 +39,8 @@ export const decideAgain = async (services: RouterServices, call: CallRecord): P
   if (task?.state !== 'open') return { verdict: 'task_ended' };
   const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
   if (tool === undefined || tool.state === 'retired' || tool.state === 'draft') return { verdict: 'changed' };
-  const facts = readFacts(services, { request: { actor }, task, tool, args });
+  const facts = await factsFor(services, { request: { actor }, task, tool, args }).catch(refused);
+  if (facts === undefined) return { verdict: 'changed' };
   const answer = policy.decide({ actor, task, tool, args, facts });
   if (answer.verdict !== 'needs_approval' || !isSame(call.decision, answer.decision)) return { verdict: 'changed' };
   return { verdict: 'same', policyVersion: answer.decision.policyVersion };

@@ -1,9 +1,9 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
-import { createRiskPolicy, DEFAULT_RISK_POLICY } from '@toolfabric/governance';
+import { createRiskPolicy, DEFAULT_RISK_POLICY, parseQuotas } from '@toolfabric/governance';
 import { createSigner, type Logger, noFaults, noTelemetry, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
+import { accountsOf } from '../accounts.ts';
 import { ApprovalBook } from '../approvals/approval-book.ts';
 import { decideAgain } from '../approvals/decide-again.ts';
-import { accountsOf } from '../accounts.ts';
 import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
@@ -37,6 +37,7 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.
     contractOf: async (tool) => (tool.digest.length < 64 ? sampleContract() : registry.contractOf(tool)),
+    carryOn: () => {},
     storesApart: () => watch.storesApart,
     homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => watch.living(incarnation) }),
   };
@@ -45,12 +46,12 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     registry,
     policy: createRiskPolicy(DEFAULT_RISK_POLICY),
     tasks: new TaskCache(bus.tasks, 100),
-    lives: new Map([['cli', watch]]),
     ...accountsOf(ctx, parseQuotas({})),
     approvals: new ApprovalBook((revision) => bus.nextApproval(revision), systemClock),
+    lives: new Map([['cli', watch]]),
     fill: { share: 0 },
     tenancy: 'single',
     environment: 'development',
   };
-};
   return services;
+};

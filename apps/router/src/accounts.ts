@@ -1,0 +1,24 @@
+import type { QuotaConfig } from '@toolfabric/governance';
+import { isAnswered } from '@toolfabric/ledger';
+import { BudgetDesk } from './budget/budget-desk.ts';
+import { readCall } from './change-call.ts';
+import { LiveRouters } from './quota/live-routers.ts';
+import { Quotas } from './quota/quotas.ts';
+import type { RouterContext } from './router-context.ts';
+import { TaintBook } from './taint/taint-book.ts';
+
+/** What this router keeps account of: taint, budgets, quotas, and among how many the quotas are shared. */
+export const accountsOf = (ctx: RouterContext, config: QuotaConfig) => {
+  const { ports, clock } = ctx;
+  const routers = new LiveRouters(ctx);
+  const isOver = async (tenant: string, callId: string): Promise<boolean> => {
+    const call = await readCall(ctx, tenant, callId);
+    return call === undefined || isAnswered(call.value.state);
+  };
+  return {
+    taints: new TaintBook(ports.taints, clock),
+    budgets: new BudgetDesk(ports.uses, clock),
+    routers,
+    quotas: new Quotas({ config, clock, share: () => routers.share, isOver }),
+  };
+};
