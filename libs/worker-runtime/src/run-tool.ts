@@ -25,13 +25,19 @@ interface OpenExecution extends Execution {
 const stopError = (signal: AbortSignal): FabricError =>
   signal.reason instanceof FabricError ? signal.reason : new FabricError('cancelled', 'the execution was stopped');
 
-const errorOf = (error: FabricError): Outcome => ({
-  status: 'error',
-  summary: error.message.slice(0, 4096),
-  sideEffect: 'none',
-  trust: 'trusted',
-  error: error.toToolError(),
-});
+/** Redacted before it is cut: half a secret would not be found any more. */
+const errorOf = (error: FabricError, redactor: Redactor): Outcome => {
+  const { hint } = error.details;
+  const details = { ...error.details, ...(hint === undefined ? {} : { hint: redactor.text(hint) }) };
+  const told = new FabricError(error.type, redactor.text(error.message), details);
+  return {
+    status: 'error',
+    summary: told.message.slice(0, 4096),
+    sideEffect: 'none',
+    trust: 'trusted',
+    error: told.toToolError(),
+  };
+};
 
 type Shape = (returned: unknown) => Outcome;
 
@@ -76,7 +82,7 @@ const contextOf = (
   redactor,
   faults: ctx.faults,
   progress: (message, fraction) =>
-    ctx.ports.progress(body.tenant, body.callId, redactor.text(message.slice(0, 4_000)).slice(0, 1000), fraction),
+    ctx.ports.progress(body.tenant, body.callId, redactor.text(message).slice(0, 1000), fraction),
   beginEffect: async (intent) => {
     if (execution.signal.aborted) throw stopError(execution.signal);
     if (Buffer.byteLength(JSON.stringify(intent)) > MAX_INTENT_BYTES)
@@ -124,7 +130,7 @@ const endOfThrown = (
   ctx.log.warn('tool.failed', { callId: body.callId, handler: body.handler, type: error.type });
   return began
     ? unknownOutcome(`The action began, and then it ended with: ${redactor.text(error.message)}`.slice(0, 4096))
-    : shapeOutcome(errorOf(error), redactor, body.decision.limits);
+    : shapeOutcome(errorOf(error, redactor), redactor, body.decision.limits);
 };
 
 /**

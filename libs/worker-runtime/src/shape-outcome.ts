@@ -14,6 +14,9 @@ export const shapeOutcome = (
   { outputBytes, outputTokens }: DecisionSummary['limits'],
 ): Outcome => {
   const bytes = Math.min(outputBytes, MAX_OUTPUT_BYTES);
+  const parsed = parseOutcome(returned);
+  // What is left out for its size is said in the summary, for which that may be cut.
+  const fitting = dropHuge({ ...parsed, summary: redactor.text(parsed.summary) });
   const budget = outputTokens === undefined ? { bytes } : { bytes, tokens: outputTokens };
-  return boundOutcome(fitToBudget(redactOutcome(redactor, dropHuge(parseOutcome(returned))), budget), outputBytes);
+  return boundOutcome(fitToBudget(redactOutcome(redactor, fitting), budget), outputBytes);
 };
