@@ -1,0 +1,144 @@
+import type { Actor, RegistryRecord, RiskGroup } from '@toolfabric/contract';
+import { digestOf } from '@toolfabric/kernel';
+import type { CallFacts, PolicyAnswer, PolicyEngine, PolicyExplanation, PolicyQuestion } from '@toolfabric/ports';
+import { answerOf, denial, RUNGS, type Rung } from './answer.ts';
+import { askEngine, type EngineAnswer } from './ask-engine.ts';
+import { BASE_RULES } from './base-rules.ts';
+import { couldHold } from './could-hold.ts';
+import { NO_FILES, type PolicySource } from './policy-files.ts';
+import { baseRules, defaultRules, type Rule, tenantRules } from './rules.ts';
+import { callSchema, levelsOf } from './schema.ts';
+import { sliceOf } from './slice.ts';
+import { slotOf } from './slots.ts';
+import { listingQuestion } from './symbolic-context.ts';
+
+export interface CedarPolicyOptions {
+  readonly source?: PolicySource;
+  /** What listings suppose; a question brings its own. */
+  readonly environment?: CallFacts['environment'];
+  /** Told of each question that the engine could not answer, without arguments. */
+  readonly onFailure?: (details: { readonly tool: string; readonly tenant: string; readonly error: string }) => void;
+}
+
+const MOST_SLICES = 4_096;
+const MOST_LISTED = 20_000;
+
+let engines = 0;
+
+const versionOf = (source: PolicySource, defaults: readonly Rule[]): string => {
+  const texts = [...source.tenants].map(([tenant, { files }]) => [tenant, files.map(({ path, text }) => [path, text])]);
+  return `cedar-${digestOf([BASE_RULES, defaults.map(({ text }) => text), texts]).slice(0, 16)}`;
+};
+
+class CedarPolicy implements PolicyEngine {
+  readonly version: string;
+  readonly #id: number;
+  readonly #byDefault: readonly Rule[];
+  readonly #byTenant: ReadonlyMap<string, readonly Rule[]>;
+  readonly #slices = new Map<string, readonly Rule[]>();
+  readonly #listed = new Map<string, boolean>();
+  readonly #environment: CallFacts['environment'] | undefined;
+  readonly #onFailure: NonNullable<CedarPolicyOptions['onFailure']>;
+
+  constructor({ source = NO_FILES.active, environment, onFailure = () => {} }: CedarPolicyOptions) {
+    engines += 1;
+    this.#id = engines;
+    this.#environment = environment;
+    this.#onFailure = onFailure;
+    const defaults = defaultRules(source).rules;
+    this.#byDefault = [...baseRules(), ...defaults];
+    const tenants = [...source.tenants].map(([tenant, files]): [string, readonly Rule[]] => [
+      tenant,
+      [...this.#byDefault, ...tenantRules(tenant, files).rules],
+    ]);
+    this.#byTenant = new Map(tenants);
+    this.version = versionOf(source, defaults);
+  }
+
+  decide(question: PolicyQuestion): PolicyAnswer {
+    return this.#put(question, false).answer;
+  }
+
+  explain(question: PolicyQuestion): PolicyExplanation {
+    return this.#put(question, true);
+  }
+
+  couldAllow(actor: Actor, tool: RegistryRecord): boolean {
+    const { name, version } = tool.contract;
+    const key = [tool.digest, name, version, actor.tenant, actor.user, actor.agent].join('\n');
+    const known = this.#listed.get(key);
+    if (known !== undefined) return known;
+    const could = this.#couldAllow(actor, tool);
+    if (this.#listed.size >= MOST_LISTED) this.#listed.clear();
+    this.#listed.set(key, could);
+    return could;
+  }
+
+  #couldAllow(actor: Actor, tool: RegistryRecord): boolean {
+    const { contract } = tool;
+    const environment = this.#environment === undefined ? {} : { environment: this.#environment };
+    const known = { tenant: actor.tenant, actor, contract, ...environment };
+    return levelsOf(contract).some((risk) => {
+      const slice = this.#sliceFor(actor.tenant, tool, risk).map(({ json }) => json);
+      const permits = slice.filter(({ effect }) => effect === 'permit');
+      const forbids = slice.filter(({ effect }) => effect === 'forbid');
+      return RUNGS.some((approval) => couldHold(permits, forbids, listingQuestion({ ...known, risk, approval })));
+    });
+  }
+
+  /** Tenants without files of their own share what holds by default. */
+  #key(tenant: string, { contract, digest }: RegistryRecord, risk: RiskGroup): string {
+    const owner = this.#byTenant.has(tenant) ? tenant : '';
+    return [this.#id, owner, contract.name, contract.version, digest, risk].join('\n');
+  }
+
+  #sliceFor(tenant: string, tool: RegistryRecord, risk: RiskGroup): readonly Rule[] {
+    const key = this.#key(tenant, tool, risk);
+    const known = this.#slices.get(key);
+    if (known !== undefined) return known;
+    const made = sliceOf(this.#byTenant.get(tenant) ?? this.#byDefault, tool.contract, risk);
+    if (this.#slices.size >= MOST_SLICES) this.#slices.clear();
+    this.#slices.set(key, made);
+    return made;
+  }
+
+  #ask(question: PolicyQuestion, slice: readonly Rule[], approval: Rung): EngineAnswer {
+    const { actor, tool, facts } = question;
+    const slot = slotOf(this.#key(actor.tenant, tool, facts.risk), () => ({
+      policies: { staticPolicies: Object.fromEntries(slice.map((rule) => [rule.name, rule.text])) },
+      schema: callSchema(tool.contract, facts.risk),
+    }));
+    return askEngine(slot, question, approval);
+  }
+
+  /** From the yes that was really given upwards, to the first that is allowed; with `all` to the top. */
+  #climb(question: PolicyQuestion, slice: readonly Rule[], all: boolean) {
+    const steps: PolicyExplanation['steps'][number][] = [];
+    for (const approval of RUNGS.slice(RUNGS.indexOf(question.approval ?? 'none'))) {
+      steps.push({ approval, ...this.#ask(question, slice, approval) });
+      if (!all && steps.at(-1)?.allowed) break;
+    }
+    return steps;
+  }
+
+  #put(question: PolicyQuestion, all: boolean): PolicyExplanation {
+    const { actor, tool, facts } = question;
+    try {
+      const slice = this.#sliceFor(actor.tenant, tool, facts.risk);
+      const steps = this.#climb(question, slice, all);
+      return { answer: answerOf(this.version, question, slice, steps), steps };
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.name : 'thrown';
+      this.#onFailure({ tool: tool.contract.name, tenant: actor.tenant, error });
+      const reason = 'the policy cannot be evaluated, so nothing is allowed';
+      return { answer: denial(this.version, 'engine_error', reason), steps: [] };
+    }
+  }
+}
+
+/**
+ * Decides by Cedar: the base rules, `default.cedar` or what comes with the fabric, and the files of the tenant. The
+ * ladder puts the question plain, then with a yes, then with a strong one; the first that is allowed is the answer.
+ * Whatever goes wrong denies, with the rule `engine_error`. It checks no files: give it what `checkPolicies` accepts.
+ */
+export const createCedarPolicy = (options: CedarPolicyOptions = {}): PolicyEngine => new CedarPolicy(options);
