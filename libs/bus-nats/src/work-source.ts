@@ -63,10 +63,30 @@ class WorkPump extends Pump {
   }
 }
 
+/** No question at all: a consumer refuses it and hands nothing out. */
+const NO_QUESTION = '{';
+const PROBE_MS = 2_000;
+
+const answers = (link: BusLink, subject: string): Promise<boolean> =>
+  link.request(subject, NO_QUESTION, undefined, PROBE_MS).then(
+    () => true,
+    () => false,
+  );
+
+/** From another account a consumer that is not there is only silent: so it is one that is silent beside one that is not. */
+const isThere = async (link: BusLink, subject: string, beside: string): Promise<boolean | undefined> => {
+  const [one, other] = await Promise.all([answers(link, subject), answers(link, beside)]);
+  return one || (other ? false : undefined);
+};
+
 export const createWorkSource = (link: BusLink, api: string, user: string, kind: string): WorkSource => ({
   run: (slots, onDelivery, signal, pin) => {
     const consumers = [...WORK_CONSUMERS, ...(pin === undefined ? [] : [pinConsumer(pin)])];
     const subjects = consumers.map((consumer) => nextSubject(api, workStream(kind), consumer));
     return new WorkPump(link, user, subjects, slots, onDelivery).run(signal);
+  },
+  hasPin: (pin) => {
+    const subjectOf = (consumer: string) => nextSubject(api, workStream(kind), consumer);
+    return isThere(link, subjectOf(pinConsumer(pin)), subjectOf(WORK_CONSUMERS[HI]));
   },
 });

@@ -1,4 +1,4 @@
-import { PACES } from '@toolfabric/kernel';
+import { PACES, silentLogger } from '@toolfabric/kernel';
 import { pinKey, pinnedWorkSubject } from '@toolfabric/ledger';
 import type { LedgerPorts, WorkerPorts } from '@toolfabric/ports';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
@@ -38,6 +38,19 @@ describe('the lease of a pin slot', () => {
     const workers = await Promise.all(Array.from({ length: 8 }, () => start(8)));
     const pins = await Promise.all(workers.map(({ incarnation }) => pinOf(incarnation)));
     expect(new Set(pins).size).toBe(8);
+  });
+
+  it('RT-10: a slot that was never provisioned is not taken, and the start says how many there are', async () => {
+    const told: unknown[] = [];
+    const log = { ...silentLogger, error: (event: string, fields?: object) => void told.push({ event, ...fields }) };
+    const workers = [];
+    for (let n = 0; n < 9; n += 1) {
+      workers.push(await rig.start([new HeldTool().tool], { pinSlots: 12, storage: 'own', log }));
+    }
+    expect(await pinOf(workers[7]?.incarnation ?? '')).toBe('p7');
+    expect(await pinOf(workers[8]?.incarnation ?? '')).toBeUndefined();
+    expect(await holderOf('p8')).toBeUndefined();
+    expect(told).toEqual([{ event: 'pin.not_provisioned', kind: 'cli', configured: 12, provisioned: 8 }]);
   });
 
   it('is given up at the drain, and taken by the next', async () => {

@@ -42,12 +42,18 @@ const giveUp = (ctx: WorkerContext, slot: string) =>
 
 /**
  * Leases the first pin slot that nobody living holds (protocol 12). The lease itself is never renewed: its holder lives
- * as long as its life sign does. Without a slot a worker runs what anybody may run.
+ * as long as its life sign does. Without a slot a worker runs what anybody may run. One that was never provisioned is
+ * not taken, and said.
  */
 export const holdPin = async (ctx: WorkerContext, slots: number): Promise<HeldPin | undefined> => {
   try {
     for (let index = 0; index < slots; index += 1) {
       const slot = pinSlot(index);
+      if ((await ctx.ports.source.hasPin?.(slot)) === false) {
+        // Work for such a slot would lie where nobody can take it.
+        ctx.log.error('pin.not_provisioned', { kind: ctx.kind, configured: slots, provisioned: index });
+        break;
+      }
       if (!(await take(ctx, slot))) continue;
       return { slot, giveUp: () => giveUp(ctx, slot).then(noop, noop) };
     }

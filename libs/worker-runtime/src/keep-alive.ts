@@ -6,7 +6,10 @@ import type { WorkerContext } from './worker-context.ts';
 export interface Life {
   /** Resolves with the reason when this process must stop working: it was declared dead, or cannot say that it lives. */
   readonly lost: Promise<string>;
-  /** From now on the sign says this too; resolves when it stands there. */
+  /**
+   * From now on the sign says this too; resolves when it stands there, or when the store cannot take it now: then the
+   * next beat says it.
+   */
   tell(more: Partial<LifeFacts>): Promise<void>;
   /** Says `drained`, so that nobody has to wait for the death of this process. */
   end(): Promise<void>;
@@ -71,7 +74,10 @@ export const keepAlive = async (ctx: WorkerContext, facts: LifeFacts): Promise<L
     lost: beat(),
     async tell(more) {
       said = { ...said, ...more };
-      await renew('alive', pace.deadAfterMs);
+      await renew('alive', pace.lifeBeatMs).catch((thrown: unknown) => {
+        if (!(thrown instanceof StoreUnavailable)) throw thrown;
+        ctx.log.warn('life.not_told');
+      });
     },
     async end() {
       ended.abort();

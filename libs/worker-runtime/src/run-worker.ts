@@ -17,8 +17,8 @@ import {
 import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
 import { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
-import { holdPin } from './hold-pin.ts';
-import { keepAlive } from './keep-alive.ts';
+import { type HeldPin, holdPin } from './hold-pin.ts';
+import { keepAlive, type Life } from './keep-alive.ts';
 import { runDelivery } from './run-delivery.ts';
 import { GIVE_UP_MS } from './run-tool.ts';
 import { Strays } from './strays.ts';
@@ -90,6 +90,20 @@ const within = async (ctx: WorkerContext, work: Promise<void>, ms: number): Prom
   done.abort();
 };
 
+/** A start that fails leaves no sign of a life behind that nobody lives. */
+const leasePin = async (ctx: WorkerContext, life: Life, slots: number): Promise<HeldPin | undefined> => {
+  let pin: HeldPin | undefined;
+  try {
+    pin = await holdPin(ctx, slots);
+    if (pin) await life.tell({ pin: pin.slot });
+    return pin;
+  } catch (thrown) {
+    await pin?.giveUp();
+    await life.end();
+    throw thrown;
+  }
+};
+
 /** One worker process: life sign, deliveries, drain. The order of `stop` is the order of its lines. */
 export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> => {
   const ctx = compile(options);
@@ -101,8 +115,7 @@ export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> 
     handlers: [...ctx.tools.keys()],
     ...(storage === undefined ? {} : { storage }),
   });
-  const pin = await holdPin(ctx, options.pinSlots ?? 0);
-  if (pin) await life.tell({ pin: pin.slot });
+  const pin = await leasePin(ctx, life, options.pinSlots ?? 0);
   ctx.ports.onBell((callId) => ctx.bells.get(callId)?.());
   const taking = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal, pin?.slot);
   const running = taking.then(() => ctx.background.idle());
