@@ -227,7 +227,7 @@ export class Cluster {
   }
 
   /** A client of the present gateway; by default as `ADA`, otherwise with a token of its own. */
-  client(who: { user?: string; tenant?: string; rights?: string[] } = {}): FabricClient {
+  client(who: { user?: string; tenant?: string; agent?: string; rights?: string[] } = {}): FabricClient {
     const token = this.token(who);
     const client = connectFabric({ address: this.address, token });
     this.#clients.push(client);
@@ -239,7 +239,7 @@ export class Cluster {
   }
 
   /** A token bound to `ADA`, or to whom is said; the gateway reads it within a second. */
-  token(who: { user?: string; tenant?: string; rights?: string[] } = {}): string {
+  token(who: { user?: string; tenant?: string; agent?: string; rights?: string[] } = {}): string {
     const { rights = [], ...other } = who;
     const actor = { ...ADA, ...other };
     const id = `t-${sha256Hex(JSON.stringify([actor, rights])).slice(0, 12)}`;

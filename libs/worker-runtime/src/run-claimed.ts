@@ -17,7 +17,8 @@ const whenNotTaken = async (
   const { epoch, background } = body;
   switch (judgeDelivery({ epoch, sequence: delivery.sequence, background }, claim)) {
     case 'republish':
-      if (claim?.outcome) return publishResult(ctx, body, claim.outcome, delivery);
+      // What somebody else told is the router's own; in the place of a receipt it would keep the true one out.
+      if (claim?.outcome && claim.toldBy === undefined) return publishResult(ctx, body, claim.outcome, delivery);
       return delivery.ack();
     case 'acknowledge':
       return delivery.ack();
