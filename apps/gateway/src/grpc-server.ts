@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js';
 import {
+  type ApprovalServiceServer,
+  ApprovalServiceService,
   type ArtifactServiceServer,
   ArtifactServiceService,
   type RegistryServiceServer,
@@ -28,7 +30,12 @@ export interface Services {
   readonly traces: TraceServiceServer;
 }
 
-export const createGrpcServer = ({ tools, registry, artifacts, traces }: Services, messageBytes: number): Server => {
+  readonly approvals: ApprovalServiceServer;
+  readonly unknown: UnknownServiceServer;
+export const createGrpcServer = (
+  { tools, registry, artifacts, traces, approvals, unknown }: Services,
+  messageBytes: number,
+): Server => {
   const server = new Server(optionsOf(messageBytes));
   server.addService(withReadableRequests(ToolServiceService), tools);
   server.addService(withReadableRequests(RegistryServiceService), registry);
@@ -36,6 +43,8 @@ export const createGrpcServer = ({ tools, registry, artifacts, traces }: Service
   server.addService(withReadableRequests(TraceServiceService), traces);
   return server;
 };
+  server.addService(withReadableRequests(UnknownServiceService), unknown);
+  server.addService(withReadableRequests(ApprovalServiceService), approvals);
 
 /** As a URI names it: an IPv6 address in brackets. */
 const hostOf = ({ host }: ListenConfig): string => (host.includes(':') ? `[${host}]` : host);

@@ -70,17 +70,23 @@ const checkText = (field: string, text: string | undefined, most = 200): void =>
 /** Checks what the model wrote: throws what a model can repair. Returns the body of the request to the router. */
 export const readBody = (head: ProposalHead, { tool, argumentsJson }: wireCall.CallProposal): string => {
   checkTool(tool);
-  const args = parseArguments(argumentsJson);
+  const { text } = readArguments(argumentsJson);
+  // The arguments are put in as text, so that they are written once.
+  return `${JSON.stringify({ ...head, tool }).slice(0, -1)},"args":${text}}`;
+};
+
+/** Throws what a model can repair: text that is no JSON, too deep or too large. */
+export const readArguments = (given: string): { readonly args: unknown; readonly text: string } => {
+  const args = parseArguments(given);
   if (depthOf(args, MAX_DEPTH) > MAX_DEPTH) {
     throw new FabricError('too_deep', `the arguments are nested more than ${MAX_DEPTH} levels deep`);
   }
-  const argsText = JSON.stringify(args);
-  const bytes = Buffer.byteLength(argsText);
+  const text = JSON.stringify(args);
+  const bytes = Buffer.byteLength(text);
   if (bytes > MAX_ARGUMENT_BYTES) {
     throw new FabricError('too_large', `the arguments take ${bytes} bytes of at most ${MAX_ARGUMENT_BYTES}`);
   }
-  // The arguments are put in as text, so that they are written once.
-  return `${JSON.stringify({ ...head, tool }).slice(0, -1)},"args":${argsText}}`;
+  return { args, text };
 };
 
 /** Splits at the first `@`, which a name cannot hold. */

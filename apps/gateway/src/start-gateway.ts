@@ -8,6 +8,7 @@
 import { type Clock, FabricError, type Logger, noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { ArtifactFront, GatewayPorts } from '@toolfabric/ports';
 import { checkListen } from '@toolfabric/service-host';
+import { createApprovalService } from './approval-service.ts';
 import { ArtifactAccess } from './artifact-access.ts';
 import { createArtifactService } from './artifact-service.ts';
 import type { GatewayConfig } from './config.ts';
@@ -55,11 +56,14 @@ export const startGateway = async (
   const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits, metrics });
   const access = new ArtifactAccess(router, front, pace);
   const services = {
+  const leaving = new AbortController();
     tools,
     registry: createRegistryService(door, router, pace),
     artifacts: createArtifactService({ door, access, clock, getCall: ownCall({ router, pace }, 'getCall') }),
     traces: createTraceService(door, ports, config.hasTraces),
   };
+    approvals: createApprovalService({ door, router, clock, pace, stopping: leaving.signal }),
+    unknown: createUnknownService(door, router, pace),
   const server = createGrpcServer(services, limits.messageBytes);
   const address = await bind(server, listen).catch((error) => {
     stopTokens();
@@ -69,7 +73,8 @@ export const startGateway = async (
   const stop = async () => {
     door.stop(); // S1
     const shut = shutDown(server, address, pace.drainMs);
-    pending.drain(); // S2
+    leaving.abort(); // S2
+    pending.drain();
     await shut; // S3
     stopTokens();
   };

@@ -1,9 +1,14 @@
 import type {
+  ApprovalView,
   ArtifactRecord,
+  BatchOutcome,
   CallView,
   DeclaredCommand,
   ModelTool,
   PayloadRecord,
+  Resolution,
+  ResolutionEvidence,
+  RiskGroup,
   RpcReply,
   Share,
   SpanRecord,
@@ -140,6 +145,37 @@ export interface CallFilter {
 }
 
 export interface Trace {
+export interface ApprovalFilter {
+  /** Also what was answered lately. */
+  readonly decided?: boolean;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface ApprovalEdit {
+  /** The new arguments, whole. */
+  readonly args: Readonly<Record<string, Json>>;
+  /** A UUIDv7; made here when left out. Keep it to retry the same edit later. */
+  readonly requestKey?: string;
+  readonly reason?: string;
+}
+
+export interface EditedApproval {
+  /** Of the new call; the old one where the new call needs none. */
+  readonly approval: ApprovalView;
+  readonly replaced: ApprovalView;
+  readonly call: CallView;
+}
+
+export interface ApprovalBatch {
+  readonly callIds: readonly string[];
+  readonly scope: string;
+  readonly risk: RiskGroup;
+  /** Milliseconds since the epoch: what was not used by then has expired. */
+  readonly until: number;
+  readonly reason?: string;
+}
+
   /** Left out until the call has ended. */
   readonly call?: TraceCall;
   readonly events: readonly TraceEvent[];
@@ -196,3 +232,23 @@ export interface FabricClient {
   retire(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
   close(): void;
 }
+  /** Calls whose outcome is not known; with the right `unknown:resolve` those of the whole tenant. */
+  listUnknown(
+    page?: { readonly after?: string; readonly limit?: number },
+    options?: RequestOptions,
+  ): Promise<RpcReply<'listUnknown'>>;
+  getUnknown(callId: string, options?: RequestOptions): Promise<UnknownCall>;
+  /** What became of it, as a person says. The same again gives the same answer. */
+  resolveUnknown(callId: string, said: UnknownResolution, options?: RequestOptions): Promise<CallView>;
+  listApprovals(
+    filter?: ApprovalFilter,
+    options?: RequestOptions,
+  ): Promise<{ approvals: ApprovalView[]; next?: string }>;
+  getApproval(approvalId: string, options?: RequestOptions): Promise<ApprovalView>;
+  /** A strong one stays pending after the yes of a first person. */
+  grantApproval(approvalId: string, reason?: string, options?: RequestOptions): Promise<ApprovalView>;
+  denyApproval(approvalId: string, reason?: string, options?: RequestOptions): Promise<ApprovalView>;
+  editApproval(approvalId: string, edit: ApprovalEdit, options?: RequestOptions): Promise<EditedApproval>;
+  grantBatch(batch: ApprovalBatch, options?: RequestOptions): Promise<{ batchId: string; outcomes: BatchOutcome[] }>;
+  /** What waits, then every change, until the signal; reconnects when the gateway goes away. */
+  watchApprovals(options?: RequestOptions): AsyncGenerator<ApprovalView, void, void>;

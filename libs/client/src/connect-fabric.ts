@@ -1,5 +1,13 @@
 import { systemClock } from '@toolfabric/kernel';
-import { ArtifactServiceClient, RegistryServiceClient, ToolServiceClient, TraceServiceClient } from '@toolfabric/proto';
+import {
+  ApprovalServiceClient,
+  ArtifactServiceClient,
+  RegistryServiceClient,
+  ToolServiceClient,
+  TraceServiceClient,
+  UnknownServiceClient,
+} from '@toolfabric/proto';
+import { approvalVerbs } from './approval-verbs.ts';
 import { artifactVerbs } from './artifact-verbs.ts';
 import { callVerbs } from './call-verbs.ts';
 import { CHANNEL_OPTIONS, channelCredentials } from './channel.ts';
@@ -19,6 +27,8 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
   const artifacts = new ArtifactServiceClient(options.address, credentials, shared);
   const traces = new TraceServiceClient(options.address, credentials, shared);
   const requester = new Requester(options.token, systemClock);
+  const approvals = new ApprovalServiceClient(options.address, credentials, shared);
+  const unknown = new UnknownServiceClient(options.address, credentials, shared);
   return {
     ...taskVerbs(tools, requester),
     ...toolVerbs(tools, requester),
@@ -27,5 +37,7 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
     ...traceVerbs(traces, requester),
     ...registryVerbs(registry, requester),
     close: () => tools.close(),
+    ...approvalVerbs(approvals, requester),
+    ...unknownVerbs(unknown, requester),
   };
 };

@@ -215,6 +215,39 @@ export const ApprovalRecord = z.strictObject({
 });
 export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
 
+/** What people outside see of an approval. */
+export const ApprovalView = z.strictObject({
+  ...ApprovalRecord.pick({
+    approvalId: true,
+    state: true,
+    callId: true,
+    actor: true,
+    policyVersion: true,
+    argsHash: true,
+    toolDigest: true,
+    expiresAt: true,
+    resource: true,
+    account: true,
+    decidedAt: true,
+    reason: true,
+    batchId: true,
+    replacedBy: true,
+  }).shape,
+  taskId: z.string(),
+  tool: z.strictObject({ name: z.string(), version: z.string() }),
+  risk: z.string(),
+  strength: ApprovalStrength,
+  rule: z.string(),
+  preview: z.string(),
+  whole: z.boolean(),
+  files: z.array(BoundFile),
+  createdAt: z.int(),
+  decidedBy: z.string().optional(),
+  /** Who has said yes to a strong one, while a second person is waited for. */
+  grantedBy: z.array(z.string()),
+});
+export type ApprovalView = z.infer<typeof ApprovalView>;
+
 export const LifeSign = z.strictObject({
   incarnation: z.string(),
   state: z.enum(['alive', 'dead', 'drained']),

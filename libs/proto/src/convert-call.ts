@@ -14,6 +14,7 @@ export const callViewToWire = (view: CallView): wire.CallView => ({
   settledAtMs: view.settledAt,
   result: view.result && toolResultToWire(view.result),
   reconciling: view.reconciling ?? false,
+  approvalId: view.approvalId,
 });
 
 /** Throws `WireMismatch` for a state that this side does not know. */
@@ -26,6 +27,7 @@ export const callViewFromWire = (view: wire.CallView): CallView => ({
   ...(view.settledAtMs === undefined ? {} : { settledAt: view.settledAtMs }),
   ...(view.result === undefined ? {} : { result: toolResultFromWire(view.result) }),
   ...(view.reconciling ? { reconciling: true } : {}),
+  ...(view.approvalId === undefined ? {} : { approvalId: view.approvalId }),
 });
 
 /** A line of progress without the call that it belongs to: the stream says that. */

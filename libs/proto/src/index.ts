@@ -1,3 +1,4 @@
+export * from './convert-approval.ts';
 export * from './convert-artifact.ts';
 export * from './convert-call.ts';
 export * from './convert-content.ts';
@@ -9,6 +10,7 @@ export * from './convert-trace.ts';
 export { WireMismatch } from './enum-codec.ts';
 export * from './error-metadata.ts';
 export * as wireArtifact from './gen/toolfabric/v1/artifact.ts';
+export * from './gen/toolfabric/v1/approval_service.ts';
 export * from './gen/toolfabric/v1/artifact_service.ts';
 export * as wireCall from './gen/toolfabric/v1/call.ts';
 export * from './gen/toolfabric/v1/registry_service.ts';

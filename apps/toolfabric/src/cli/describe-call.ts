@@ -9,6 +9,8 @@ export const describeCall = (call: CallView): string => {
   ];
   if (!result) return lines.join('\n');
   lines.push(result.summary);
+  if (call.state === 'awaiting_approval' && call.approvalId !== undefined)
+    lines.push(`approval ${call.approvalId} (another person: toolfabric approvals show ${call.approvalId})`);
   if (result.error) lines.push(...describeError(result.error));
   if (result.sideEffect !== 'none') lines.push(`side effect: ${result.sideEffect}`);
   for (const { kind, ref, detail } of result.evidence ?? [])

@@ -1,4 +1,5 @@
 import type { Verb } from '../cli/verb.ts';
+import { APPROVAL_VERBS } from './approvals.ts';
 import { ARTIFACT_VERBS } from './artifact.ts';
 import { call } from './call.ts';
 import { keys, provision } from './cluster.ts';
@@ -24,6 +25,7 @@ export const VERBS: readonly Verb[] = [
   trace,
   calls,
   ...ARTIFACT_VERBS,
+  ...APPROVAL_VERBS,
   taskCreate,
   taskShow,
   taskEnd,

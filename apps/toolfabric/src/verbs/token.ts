@@ -43,7 +43,7 @@ const add: Verb = {
       type: 'string',
       value: 'RIGHT',
       multiple: true,
-      help: 'what it may do beside calling tools, such as registry:publish',
+      help: 'what it may do beside calling tools, such as registry:publish or approvals:decide',
     },
     days: { type: 'string', value: 'N', help: 'days until it expires; without it, never' },
     ...STATE_FLAGS,

@@ -79,6 +79,7 @@ export interface CallView {
   settledAtMs?: number | undefined;
   result: ToolResult | undefined;
   reconciling: boolean;
+  approvalId?: string | undefined;
 }
 
 export interface CallProgress {
@@ -289,6 +290,7 @@ function createBaseCallView(): CallView {
     settledAtMs: undefined,
     result: undefined,
     reconciling: false,
+    approvalId: undefined,
   };
 }
 
@@ -317,6 +319,9 @@ export const CallView: MessageFns<CallView> = {
     }
     if (message.reconciling !== false) {
       writer.uint32(64).bool(message.reconciling);
+    }
+    if (message.approvalId !== undefined) {
+      writer.uint32(74).string(message.approvalId);
     }
     return writer;
   },
@@ -396,6 +401,14 @@ export const CallView: MessageFns<CallView> = {
             }
 
             message.reconciling = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.approvalId = reader.string();
             continue;
           }
         }
