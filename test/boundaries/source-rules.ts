@@ -10,6 +10,7 @@ const OWNERS: readonly { readonly library: RegExp; readonly owners: readonly str
   { library: /^ajv(-formats)?$/, owners: ['libs/catalogue'] },
   { library: /^yaml$/, owners: ['libs/catalogue'] },
   { library: /^diff$/, owners: ['apps/worker-cli'] },
+  { library: /^unbash$/, owners: ['libs/shell-analysis'] },
   // The interface alone is for everybody, by way of what the kernel makes of it; the SDK has one owner.
   { library: /^@opentelemetry\/api$/, owners: ['libs/kernel', 'libs/telemetry'] },
   { library: /^(@opentelemetry\/(?!api$)|prom-client$)/, owners: ['libs/telemetry'] },

@@ -22,9 +22,20 @@ interface Span {
   readonly end: number;
 }
 
+/** Before a part, as bash joins it: in a comment the end of a line ends it whatever stands before. */
+const joinLines = (text: string): string => (text.includes('#') ? text : text.replaceAll('\\\n', ''));
+
+/**
+ * Bash reads the longest operator that it can: `|` and `&>` with nothing between them are `|&` and `>`, and digits right
+ * before `<` or `>` are a descriptor, whatever stands before them.
+ */
+const isTorn = (before: string, gap: string, next: string): boolean =>
+  (/[|;]$/.test(gap) && next.startsWith('&')) || (gap === '' && /(^|[\s<>&|])\d+$/.test(before) && /^[<>]/.test(next));
+
 /** Goes through a text beside its tree, and sees that the parts of the tree are all that stands in it. */
 export class Layout {
   readonly #source: string;
+  #before = '';
   #at = 0;
 
   constructor(source: string) {
@@ -33,8 +44,11 @@ export class Layout {
 
   /** The next part stands behind a gap of this kind. */
   step(gap: Gap, { pos, end }: Span): void {
-    this.#check(gap, this.#source.slice(this.#at, pos));
     if (pos < this.#at || end < pos) throw new Asked('Layout', 'the parts of the text overlap');
+    const part = this.#source.slice(pos, end).replaceAll('\\\n', '');
+    const between = this.#check(gap, this.#source.slice(this.#at, pos));
+    if (isTorn(this.#before, between, part)) throw new Asked('Layout', 'it is not clear where an operator ends');
+    this.#before = part;
     this.#at = end;
   }
 
@@ -42,9 +56,9 @@ export class Layout {
     this.#check('trailing', this.#source.slice(this.#at));
   }
 
-  #check(gap: Gap, between: string): void {
-    // In a comment the end of a line ends it whatever stands before.
-    const joined = between.includes('#') ? between : between.replaceAll('\\\n', '');
+  #check(gap: Gap, between: string): string {
+    const joined = joinLines(between);
     if (!GAPS[gap].test(joined)) throw new Asked('Layout', 'the parser has passed over a part of the text');
+    return joined;
   }
 }
