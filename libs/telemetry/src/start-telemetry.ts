@@ -3,6 +3,8 @@ import type { MetricRole } from '@toolfabric/contract';
 import { noTelemetry, type Telemetry } from '@toolfabric/kernel';
 import type { EventLog } from '@toolfabric/ports';
 import { countEvents } from './count-events.ts';
+import { laterEvents } from './later-events.ts';
+import { LaterWork } from './later-work.ts';
 import { otlpProcessor } from './otlp.ts';
 import { createMetrics, type ServedMetrics } from './prometheus.ts';
 import type { TelemetrySettings } from './settings.ts';
@@ -21,9 +23,11 @@ export interface TelemetryOptions {
 }
 
 export interface RunningTelemetry extends Telemetry {
-  /** The log that was given, counted. */
+  /** The log that was given, counted; what is emitted goes out within a tenth of a second. */
   readonly events: EventLog;
   metricsText(): Promise<string>;
+  /** Work for the trace that nobody waits for: done within a moment, and before the end. It must not reject. */
+  later(work: () => Promise<void>): void;
   /**
    * Hands over what waits: to the event log at once, to a collector for two seconds at most. Comes after the last call
    * has ended and before the bus is closed. Never rejects; safe to call twice.
@@ -62,17 +66,23 @@ const startTracing = (options: TelemetryOptions, metrics: ServedMetrics, events:
 export const startTelemetry = (options: TelemetryOptions): RunningTelemetry => {
   const metrics = createMetrics(options.role);
   metrics.gauge('toolfabric_bus_connected', {}, () => (options.isConnected() ? 1 : 0));
-  const events = countEvents(options.events, options.isConnected, metrics);
-  const { tracer, shutdown } = startTracing(options, metrics, events);
+  const counted = countEvents(options.events, options.isConnected, metrics);
+  const events = laterEvents(counted);
+  const { tracer, shutdown } = startTracing(options, metrics, counted);
+  const later = new LaterWork();
+  const end = async () => {
+    await within(later.flush());
+    await shutdown();
+    events.close();
+    metrics.stop();
+  };
   let stopping: Promise<void> | undefined;
   return {
     tracer,
     metrics,
     events,
     metricsText: () => metrics.text(),
-    shutdown: () =>
-      (stopping ??= shutdown().finally(() => {
-        metrics.stop();
-      })),
+    later: later.add,
+    shutdown: () => (stopping ??= end()),
   };
 };
