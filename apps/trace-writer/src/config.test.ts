@@ -25,6 +25,14 @@ describe('configuration of the trace writer', () => {
     });
   });
 
+  it('reads how much it may hold', () => {
+    expect(readConfig(chdb).room).toEqual({ events: 6_000, bytes: 24 * 1024 * 1024 });
+    const env = { ...chdb, TOOLFABRIC_TRACE_HELD_EVENTS: '50', TOOLFABRIC_TRACE_HELD_KB: '64' };
+    expect(readConfig(env).room).toEqual({ events: 50, bytes: 64 * 1024 });
+    expect(() => readConfig({ ...chdb, TOOLFABRIC_TRACE_HELD_EVENTS: '0' })).toThrow('TOOLFABRIC_TRACE_HELD_EVENTS');
+    expect(() => readConfig({ ...chdb, TOOLFABRIC_TRACE_HELD_KB: 'x' })).toThrow('TOOLFABRIC_TRACE_HELD_KB');
+  });
+
   it('reads how far it yields to others', () => {
     expect(readConfig(chdb)).toMatchObject({ niceness: 10, store: { niceness: 10 } });
     const env = { ...chdb, TOOLFABRIC_TRACE_NICENESS: '0' };

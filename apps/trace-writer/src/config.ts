@@ -12,6 +12,8 @@ export interface TraceWriterConfig {
   readonly kinds: readonly string[];
   readonly store: TraceStoreConfig;
   readonly retention: Retention;
+  /** Events that one stream may have under way here, and bytes of all of them together. */
+  readonly room: { readonly events: number; readonly bytes: number };
   readonly pace: Pace;
   /** Milliseconds between two looks for new events. */
   readonly everyMs: number;
@@ -45,6 +47,9 @@ const Environment = z.object({
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TRACE_RETENTION_DAYS: Days.default(30),
   TOOLFABRIC_TRACE_TENANT_DAYS: TenantDays.default(() => ({})),
+  TOOLFABRIC_TRACE_HELD_EVENTS: z.coerce.number().int().min(1).max(100_000).default(6_000),
+  /** KiB. */
+  TOOLFABRIC_TRACE_HELD_KB: z.coerce.number().int().min(1).max(1_048_576).default(24_576),
   TOOLFABRIC_TRACE_NICENESS: z.coerce.number().int().min(0).max(19).default(10),
   TOOLFABRIC_HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
@@ -123,6 +128,7 @@ export const readConfig = (env: Environ = process.env): TraceWriterConfig => {
     kinds: values.TOOLFABRIC_KINDS.split(','),
     store: storeFrom(env, pace, values.TOOLFABRIC_TRACE_NICENESS),
     retention: { days: values.TOOLFABRIC_TRACE_RETENTION_DAYS, tenants: values.TOOLFABRIC_TRACE_TENANT_DAYS },
+    room: { events: values.TOOLFABRIC_TRACE_HELD_EVENTS, bytes: values.TOOLFABRIC_TRACE_HELD_KB * 1024 },
     pace,
     everyMs: Math.min(LONGEST_REST_MS, pace.heartbeatMs / 5),
     niceness: values.TOOLFABRIC_TRACE_NICENESS,

@@ -5,7 +5,7 @@ import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { createMetrics, type ServedMetrics } from '@toolfabric/telemetry';
 import { openTraceStore, type TraceStoreStatus } from '@toolfabric/trace-clickhouse';
 import { answerQuestion } from './answer-question.ts';
-import { BatchWriter, type WriterCounts } from './batch-writer.ts';
+import { BATCH_LIMITS, BatchWriter, type WriterCounts } from './batch-writer.ts';
 import type { TraceWriterConfig } from './config.ts';
 import { EventTaker, type TakenCounts } from './take-events.ts';
 
@@ -25,8 +25,6 @@ export interface TraceWriterService extends RunningService {
   status(): TraceWriterStatus;
 }
 
-/** Events of one stream that may be held. */
-const IN_FLIGHT = 6_000;
 const AHEAD = 128;
 const MOST_QUESTIONS = 32;
 const LAG_EVERY_MS = 5_000;
@@ -58,9 +56,14 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
   });
   const stop = new AbortController();
   const metrics = createMetrics('trace-writer');
-  const writer = new BatchWriter({ store, clock, log, metrics });
+  const writer = new BatchWriter({ store, clock, log, metrics }, { ...BATCH_LIMITS, heldBytes: config.room.bytes });
   const taker = new EventTaker({ writer, retention: config.retention, clock, log, metrics });
-  const options = { inFlight: IN_FLIGHT, ahead: AHEAD, everyMs: config.everyMs, hasRoom: () => writer.hasRoom() };
+  const options = {
+    inFlight: config.room.events,
+    ahead: AHEAD,
+    everyMs: config.everyMs,
+    hasRoom: () => writer.hasRoom(),
+  };
 
   const feeding = store.whenReady(stop.signal).then(
     () => bus.feed.run(options, (delivery) => taker.take(delivery), stop.signal),
