@@ -155,6 +155,7 @@ class Simulation {
       faults: this.#faults(process, () => this.spawnRouter(slot)),
       recent: new RecentCalls(100),
       recordPayloads: () => {},
+      recordDecision: () => {},
       notify: () => {},
       isDead: async (_kind, incarnation) =>
         (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),

@@ -17,6 +17,7 @@ import { approvalIdFor } from './approvals/approval-id.ts';
 import { confirmPlace, takeBudget } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { operationFields } from './operation-fields.ts';
+import { decideCall } from './policy/decide-call.ts';
 import { leasedResource } from './resource-lease.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
@@ -97,12 +98,6 @@ export const factsFor = async (services: RouterServices, proposal: Proposal): Pr
   return facts;
 };
 
-const decide = (services: RouterServices, { request, task, tool, args }: Proposal, facts: CallFacts) => {
-  const answer = services.policy.decide({ actor: request.actor, task, tool, args, facts });
-  if (answer.verdict === 'deny') throw new FabricError('denied_by_policy', `${answer.reason} (rule ${answer.rule})`);
-  return answer;
-};
-
 const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRecord['state'] =>
   answer.verdict === 'needs_approval' ? 'awaiting_approval' : operation === undefined ? 'queued' : 'accepted';
 
@@ -145,7 +140,7 @@ export const checkCall = async (
   checkBackground(request, tool.contract);
   const proposal: Proposal = { request, task, tool, args };
   const facts = await factsFor(services, proposal);
-  const answer = decide(services, proposal, facts);
+  const answer = decideCall(services, { actor, task, tool, args, facts }, callId);
   const { contract, digest } = tool;
   const { decision } = answer;
   const { governance } = contract;

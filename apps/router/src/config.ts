@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { BusConfig } from '@toolfabric/bus-nats';
-import {
-  DEFAULT_RISK_POLICY,
-  parseQuotas,
-  parseRiskPolicy,
-  type QuotaConfig,
-  type RiskPolicyInput,
-} from '@toolfabric/governance';
+import { parseQuotas, type QuotaConfig } from '@toolfabric/governance';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
@@ -16,7 +10,8 @@ export interface RouterConfig {
   readonly signing: { readonly kid: string; readonly privateKey: string };
   /** The pools that this installation has. */
   readonly kinds: readonly string[];
-  readonly policy: RiskPolicyInput;
+  /** Folder of the policies; only what comes with the fabric holds when left out. */
+  readonly policyDir?: string;
   readonly tenancy: 'single' | 'shared';
   /** What each tenant and tool may take; generous when no file says otherwise. */
   readonly quotas?: QuotaConfig;
@@ -38,7 +33,7 @@ const Environment = z.object({
   TOOLFABRIC_SIGNING_KEY_FILE: z.string().min(1),
   TOOLFABRIC_SIGNING_KID: z.string().min(1),
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
-  TOOLFABRIC_POLICY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_POLICY_DIR: z.string().min(1).optional(),
   TOOLFABRIC_QUOTAS: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
@@ -50,9 +45,6 @@ const Environment = z.object({
   TOOLFABRIC_HEALTH_HOST: z.string().min(1).optional(),
   ...TELEMETRY_ENVIRONMENT,
 });
-
-const policyFrom = (file: string | undefined): RiskPolicyInput =>
-  file === undefined ? DEFAULT_RISK_POLICY : parseRiskPolicy(JSON.parse(readFileSync(file, 'utf8')));
 
 const quotasFrom = (file: string | undefined): QuotaConfig =>
   parseQuotas(file === undefined ? {} : JSON.parse(readFileSync(file, 'utf8')));
@@ -66,7 +58,7 @@ const readSecret = (file: string): Uint8Array => {
   throw new Error(`TOOLFABRIC_REDACTION_KEY_FILE: holds fewer than ${MIN_SECRET_BYTES} bytes`);
 };
 
-/** Throws with the names of the variables that are missing or wrong. Reads the key files and the policy file. */
+/** Throws with the names of the variables that are missing or wrong. Reads the key files. */
 export const readConfig = (env: Readonly<Record<string, string | undefined>> = process.env): RouterConfig => {
   const read = Environment.safeParse(env);
   if (!read.success) throw new Error(z.prettifyError(read.error));
@@ -81,7 +73,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
       privateKey: readFileSync(values.TOOLFABRIC_SIGNING_KEY_FILE, 'utf8'),
     },
     kinds: values.TOOLFABRIC_KINDS.split(','),
-    policy: policyFrom(values.TOOLFABRIC_POLICY_FILE),
+    ...(values.TOOLFABRIC_POLICY_DIR === undefined ? {} : { policyDir: values.TOOLFABRIC_POLICY_DIR }),
     tenancy: values.TOOLFABRIC_TENANCY,
     quotas: quotasFrom(values.TOOLFABRIC_QUOTAS),
     environment: values.TOOLFABRIC_ENVIRONMENT,

@@ -1,6 +1,6 @@
 import type { CallRecord, FabricEvent, PayloadRecord, ToolContract, ToolRef, ToolResult } from '@toolfabric/contract';
 import { type Clock, type Logger, type Metrics, sha256Hex } from '@toolfabric/kernel';
-import type { EventLog } from '@toolfabric/ports';
+import type { EventLog, PolicyAnswer, PolicyQuestion } from '@toolfabric/ports';
 import { createRedactor, type Redactor } from '@toolfabric/results';
 import { cutToWire } from './cut-to-wire.ts';
 
@@ -20,6 +20,30 @@ export interface PayloadDeps {
   readonly metrics: Metrics;
   readonly contractOf: (tool: ToolRef) => Promise<ToolContract>;
 }
+
+export interface DecidedCall {
+  readonly callId: string;
+  readonly question: PolicyQuestion;
+  readonly answer: PolicyAnswer;
+}
+
+/** All that a decision was made of, so that other policies can be put to the same question later. */
+const inputOf = ({ question, answer }: DecidedCall) => {
+  const { actor, task, tool, args, facts } = question;
+  const { name, version } = tool.contract;
+  const decided = answer.verdict === 'deny' ? answer : answer.decision;
+  return {
+    verdict: answer.verdict,
+    rule: decided.rule,
+    policyVersion: decided.policyVersion,
+    ...(answer.verdict === 'needs_approval' ? { strength: answer.decision.strength } : {}),
+    actor,
+    task: { taskId: task.taskId, tenant: task.actor.tenant, constraints: task.constraints },
+    tool: { name, version, digest: tool.digest },
+    facts,
+    args,
+  };
+};
 
 type Content = NonNullable<ToolResult['content']>[number];
 
@@ -62,6 +86,14 @@ export class PayloadLog {
   }
 
   record(call: CallRecord): void {
+    this.#later(call.callId, () => this.#emit(call));
+  }
+
+  recordDecision(decided: DecidedCall): void {
+    this.#later(decided.callId, () => this.#emitDecision(decided));
+  }
+
+  #later(callId: string, emit: () => Promise<void>): void {
     if (this.#waiting >= MOST_WAITING) {
       this.#deps.metrics.count('toolfabric_events_dropped_total', { type: 'call.payloads' });
       return;
@@ -69,10 +101,10 @@ export class PayloadLog {
     this.#waiting += 1;
     // After the answer, which goes out at the end of this turn of the event loop.
     setImmediate(() => {
-      this.#emit(call)
+      emit()
         .catch((thrown: unknown) => {
           const cause = thrown instanceof Error ? thrown.name : 'thrown';
-          this.#deps.log.warn('payloads.not_recorded', { callId: call.callId, cause });
+          this.#deps.log.warn('payloads.not_recorded', { callId, cause });
         })
         .finally(() => {
           this.#waiting -= 1;
@@ -100,8 +132,29 @@ export class PayloadLog {
     events.emit(event);
   }
 
+  async #emitDecision(decided: DecidedCall): Promise<void> {
+    const { actor, task, tool } = decided.question;
+    const { name, version } = tool.contract;
+    const redactor = await this.#redactorOf({ tool: { name, version, digest: tool.digest }, actor });
+    const { args, ...input } = inputOf(decided);
+    // The pointers of the contract's rules are those of its arguments; the rest is redacted by what it looks like.
+    const redacted = { ...(redactor.json(input) as object), args: redactor.json(args) };
+    this.#deps.events.emit({
+      id: `${decided.callId}:policy.${sha256Hex(JSON.stringify(redacted)).slice(0, 16)}`,
+      type: 'call.payloads',
+      service: 'router',
+      tenant: actor.tenant,
+      at: this.#deps.clock.now(),
+      callId: decided.callId,
+      taskId: task.taskId,
+      actor,
+      attributes: { tool: name, version, state: 'decided' },
+      payloads: [payload('policy_input', redacted)],
+    });
+  }
+
   /** Without the rules of its contract nothing of a call is recorded. */
-  async #redactorOf({ tool, actor }: CallRecord): Promise<Redactor> {
+  async #redactorOf({ tool, actor }: Pick<CallRecord, 'tool' | 'actor'>): Promise<Redactor> {
     const key = `${actor.tenant}\n${tool.digest}`;
     const known = this.#redactors.get(key);
     if (known) return known;

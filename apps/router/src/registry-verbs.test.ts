@@ -1,6 +1,5 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
 import type { LifeCycle } from '@toolfabric/contract';
-import { createRiskPolicy } from '@toolfabric/governance';
 import { startNats, type TestNats } from '@toolfabric/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RouterServices } from './router-services.ts';
@@ -9,6 +8,7 @@ import { Front } from './testing/front.ts';
 import { openServices } from './testing/open-services.ts';
 import { ADA } from './testing/sample-call.ts';
 import { type SampleChanges, sampleContract } from './testing/sample-contract.ts';
+import { samplePolicy } from './testing/sample-policy.ts';
 
 let nats: TestNats;
 let bus: LedgerBus;
@@ -119,7 +119,10 @@ describe('a listing', () => {
     await move('published');
     expect(await listed()).toEqual([]);
     await expect(front.ask('describeTool', { actor: ADA, tool: name })).rejects.toMatchObject({ type: 'unknown_tool' });
-    const open = { ...services, policy: createRiskPolicy({ version: 'open', default: { ask: ['privileged'] } }) };
+    const open = {
+      ...services,
+      policy: samplePolicy({ acme: 'permit (principal, action in Action::"privileged", resource);' }),
+    };
     const asked = new Front((verb, body) => serveVerb(open, verb, body));
     const { tools } = await asked.ask('listTools', { actor: ADA });
     expect(tools.map((tool) => tool.name)).toContain(name);

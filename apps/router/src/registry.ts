@@ -35,6 +35,11 @@ export class Registry {
     return this.#records;
   }
 
+  /** The contracts of calls that there may be: of every state but drafts. */
+  get everPublished(): readonly ToolContract[] {
+    return this.#records.filter(({ state }) => state !== 'draft').map(({ contract }) => contract);
+  }
+
   get index(): ToolIndex {
     return this.#index;
   }

@@ -3,6 +3,7 @@ import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { DecidedAgain } from './approvals/decide-again.ts';
 import type { RecentCalls } from './recent-calls.ts';
+import type { DecidedCall } from './record-payloads.ts';
 import type { TaskHomes } from './task-home.ts';
 
 /** What every procedure of the router is given. Compiled once; nothing in it is optional. */
@@ -18,6 +19,8 @@ export interface RouterContext {
   readonly telemetry: Telemetry;
   /** Redacted arguments and result of a call that ended, for the trace; nothing without a redaction key. Never waits. */
   readonly recordPayloads: (call: CallRecord) => void;
+  /** What was asked of the policy and answered, redacted, for the trace; nothing without a redaction key. Never waits. */
+  readonly recordDecision: (decided: DecidedCall) => void;
   /** What this router stored last of calls in flight: saves reads, decides nothing. */
   readonly recent: RecentCalls;
   /** Tells whoever waits; lossy. */

@@ -1,6 +1,7 @@
-import type { CallFacts, PolicyEngine } from '@toolfabric/ports';
+import type { CallFacts } from '@toolfabric/ports';
 import type { ApprovalBook } from './approvals/approval-book.ts';
 import type { BudgetDesk } from './budget/budget-desk.ts';
+import type { RouterPolicy } from './policy/router-policy.ts';
 import type { LiveRouters } from './quota/live-routers.ts';
 import type { Quotas } from './quota/quotas.ts';
 import type { Registry } from './registry.ts';
@@ -13,7 +14,7 @@ import type { LifeWatch } from './watch-lives.ts';
 export interface RouterServices {
   readonly ctx: RouterContext;
   readonly registry: Registry;
-  readonly policy: PolicyEngine;
+  readonly policy: RouterPolicy;
   readonly tasks: TaskCache;
   readonly taints: TaintBook;
   readonly budgets: BudgetDesk;

@@ -1,7 +1,7 @@
 import { connectLedger, type LedgerBus } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolRef } from '@toolfabric/contract';
-import { createRiskPolicy, parseQuotas } from '@toolfabric/governance';
+import { parseQuotas } from '@toolfabric/governance';
 import {
   createSigner,
   FabricError,
@@ -19,6 +19,7 @@ import { decideAgain } from './approvals/decide-again.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
+import { LivePolicy } from './policy/live-policy.ts';
 import { pruneOperations } from './prune-operations.ts';
 import { RecentCalls } from './recent-calls.ts';
 import { type PayloadDeps, PayloadLog } from './record-payloads.ts';
@@ -65,22 +66,35 @@ const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSigna
 const payloadsOf = (
   { redactionSecret: secret }: RouterConfig,
   { telemetry, ...parts }: Omit<PayloadDeps, 'secret' | 'metrics'> & { telemetry: Telemetry },
-): RouterContext['recordPayloads'] => {
+): Pick<RouterContext, 'recordPayloads' | 'recordDecision'> => {
   const { metrics } = telemetry;
   metrics.gauge('toolfabric_payload_events', {}, () => (secret === undefined ? 0 : 1));
   if (secret === undefined) {
     parts.log.warn('payloads.off', { reason: 'TOOLFABRIC_REDACTION_KEY_FILE is not set' });
-    return () => {};
+    return { recordPayloads: () => {}, recordDecision: () => {} };
   }
   const payloads = new PayloadLog({ ...parts, secret, metrics });
-  return (call) => payloads.record(call);
+  return {
+    recordPayloads: (call) => payloads.record(call),
+    recordDecision: (decided) => payloads.recordDecision(decided),
+  };
 };
 
-const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemetry, log: Logger): RouterServices => {
+interface Compiled {
+  readonly services: RouterServices;
+  readonly policy: LivePolicy;
+}
+
+const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemetry, log: Logger): Compiled => {
   const clock = systemClock;
   const ports = { ...bus, events: telemetry.events };
   const base = { ports, clock, pace: config.pace, log, telemetry };
   const registry = new Registry(bus.registry, clock, log);
+  const policy = new LivePolicy({
+    ...{ folder: config.policyDir, environment: config.environment, log, clock },
+    ...{ metrics: telemetry.metrics, events: telemetry.events },
+    contracts: () => registry.everPublished,
+  });
   const contractOf = (tool: ToolRef) => registry.contractOf(tool);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const approvals = new ApprovalBook((revision) => bus.nextApproval(revision), clock);
@@ -90,7 +104,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     signer: createSigner(config.signing.kid, config.signing.privateKey),
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
-    recordPayloads: payloadsOf(config, { ...base, events: ports.events, contractOf }),
+    ...payloadsOf(config, { ...base, events: ports.events, contractOf }),
     notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf,
@@ -103,7 +117,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   const services: RouterServices = {
     ctx,
     registry,
-    policy: createRiskPolicy(config.policy),
+    policy,
     tasks: new TaskCache(bus.tasks, KNOWN_TASKS),
     ...accountsOf(ctx, config.quotas ?? parseQuotas({})),
     lives,
@@ -112,7 +126,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     environment: config.environment,
     approvals,
   };
-  return services;
+  return { services, policy };
 };
 
 /**
@@ -128,7 +142,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   const { events, isConnected } = bus;
   const common = { service: 'router', role: 'router', settings: config.telemetry } as const;
   const telemetry = startTelemetry({ ...common, events, isConnected });
-  const services = compile(config, bus, telemetry, log);
+  const { services, policy } = compile(config, bus, telemetry, log);
   const { ctx, registry, lives } = services;
   const { pace } = config;
   const stop = new AbortController();
@@ -138,6 +152,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   try {
     await registry.seed(loadBuiltinContracts());
     await registry.refresh();
+    policy.open();
     await Promise.all([...lives.values()].map((watch) => watch.look()));
   } catch (thrown) {
     await telemetry.shutdown();
@@ -161,6 +176,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
     loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
+    loop(log, 'policy', 1_000, stop.signal, async () => void policy.refresh()),
     loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
       if (shards.held.includes(0)) await Promise.all([pruneOperations(ctx), pruneUnknowns(ctx)]);
     }),

@@ -72,6 +72,24 @@ export const METRIC_TABLE = {
     labels: ['type', 'layer'],
     by: ['gateway', 'router'],
   },
+  toolfabric_policy_decisions_total: {
+    type: 'counter',
+    help: 'Decisions of the policy by verdict: allow, needs_approval or deny.',
+    labels: ['verdict'],
+    by: ['router'],
+  },
+  toolfabric_policy_failures_total: {
+    type: 'counter',
+    help: 'Questions that the policy engine could not answer; each was denied.',
+    labels: [],
+    by: ['router'],
+  },
+  toolfabric_policy_problems: {
+    type: 'gauge',
+    help: 'Errors in the policy files; what they stand in is not in use.',
+    labels: [],
+    by: ['router'],
+  },
 
   toolfabric_calls_accepted_total: {
     type: 'counter',

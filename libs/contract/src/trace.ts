@@ -24,7 +24,7 @@ export type SpanRecord = z.infer<typeof SpanRecord>;
 
 /** Redacted text of arguments or of a result, stored apart from the rows that name it. */
 export const PayloadRecord = z.strictObject({
-  kind: z.enum(['arguments', 'result']),
+  kind: z.enum(['arguments', 'result', 'policy_input']),
   /** SHA-256 of `text`. */
   sha256: z.string(),
   /** Bytes of the whole redacted JSON; `text` may hold less. */
@@ -93,7 +93,7 @@ export const TRACE_RPC = {
       call: TraceCall.optional(),
       events: z.array(TraceEvent).max(200),
       spans: z.array(SpanRecord).max(200),
-      payloads: z.array(PayloadRecord).max(4),
+      payloads: z.array(PayloadRecord).max(6),
       /** More events or spans than the answer holds. */
       cut: z.boolean(),
     }),

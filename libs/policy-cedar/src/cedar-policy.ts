@@ -9,11 +9,13 @@ import { NO_FILES, type PolicySource } from './policy-files.ts';
 import { baseRules, defaultRules, type Rule, tenantRules } from './rules.ts';
 import { callSchema, levelsOf } from './schema.ts';
 import { sliceOf } from './slice.ts';
-import { slotOf } from './slots.ts';
+import { EngineFailure, slotOf } from './slots.ts';
 import { listingQuestion } from './symbolic-context.ts';
 
 export interface CedarPolicyOptions {
   readonly source?: PolicySource;
+  /** Tenants whose files cannot be used: nothing is allowed for them. */
+  readonly broken?: ReadonlySet<string>;
   /** What listings suppose; a question brings its own. */
   readonly environment?: CallFacts['environment'];
   /** Told of each question that the engine could not answer, without arguments. */
@@ -25,9 +27,9 @@ const MOST_LISTED = 20_000;
 
 let engines = 0;
 
-const versionOf = (source: PolicySource, defaults: readonly Rule[]): string => {
+const versionOf = (source: PolicySource, defaults: readonly Rule[], broken: ReadonlySet<string>): string => {
   const texts = [...source.tenants].map(([tenant, { files }]) => [tenant, files.map(({ path, text }) => [path, text])]);
-  return `cedar-${digestOf([BASE_RULES, defaults.map(({ text }) => text), texts]).slice(0, 16)}`;
+  return `cedar-${digestOf([BASE_RULES, defaults.map(({ text }) => text), texts, [...broken].sort()]).slice(0, 16)}`;
 };
 
 class CedarPolicy implements PolicyEngine {
@@ -37,12 +39,14 @@ class CedarPolicy implements PolicyEngine {
   readonly #byTenant: ReadonlyMap<string, readonly Rule[]>;
   readonly #slices = new Map<string, readonly Rule[]>();
   readonly #listed = new Map<string, boolean>();
+  readonly #broken: ReadonlySet<string>;
   readonly #environment: CallFacts['environment'] | undefined;
   readonly #onFailure: NonNullable<CedarPolicyOptions['onFailure']>;
 
-  constructor({ source = NO_FILES.active, environment, onFailure = () => {} }: CedarPolicyOptions) {
+  constructor({ source = NO_FILES.active, broken = new Set(), environment, onFailure = () => {} }: CedarPolicyOptions) {
     engines += 1;
     this.#id = engines;
+    this.#broken = broken;
     this.#environment = environment;
     this.#onFailure = onFailure;
     const defaults = defaultRules(source).rules;
@@ -52,7 +56,7 @@ class CedarPolicy implements PolicyEngine {
       [...this.#byDefault, ...tenantRules(tenant, files).rules],
     ]);
     this.#byTenant = new Map(tenants);
-    this.version = versionOf(source, defaults);
+    this.version = versionOf(source, defaults, broken);
   }
 
   decide(question: PolicyQuestion): PolicyAnswer {
@@ -75,6 +79,7 @@ class CedarPolicy implements PolicyEngine {
   }
 
   #couldAllow(actor: Actor, tool: RegistryRecord): boolean {
+    if (this.#broken.has(actor.tenant)) return false;
     const { contract } = tool;
     const environment = this.#environment === undefined ? {} : { environment: this.#environment };
     const known = { tenant: actor.tenant, actor, contract, ...environment };
@@ -124,6 +129,7 @@ class CedarPolicy implements PolicyEngine {
   #put(question: PolicyQuestion, all: boolean): PolicyExplanation {
     const { actor, tool, facts } = question;
     try {
+      if (this.#broken.has(actor.tenant)) throw new EngineFailure('the files of the tenant cannot be used');
       const slice = this.#sliceFor(actor.tenant, tool, facts.risk);
       const steps = this.#climb(question, slice, all);
       return { answer: answerOf(this.version, question, slice, steps), steps };

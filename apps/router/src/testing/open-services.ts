@@ -1,5 +1,5 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
-import { createRiskPolicy, DEFAULT_RISK_POLICY, parseQuotas } from '@toolfabric/governance';
+import { parseQuotas } from '@toolfabric/governance';
 import { createSigner, type Logger, noFaults, noTelemetry, PACES, silentLogger, systemClock } from '@toolfabric/kernel';
 import { accountsOf } from '../accounts.ts';
 import { ApprovalBook } from '../approvals/approval-book.ts';
@@ -12,15 +12,17 @@ import { TaskCache } from '../task-cache.ts';
 import { TaskHomes } from '../task-home.ts';
 import { LifeWatch } from '../watch-lives.ts';
 import { sampleContract } from './sample-contract.ts';
+import { type PolicyTexts, samplePolicy } from './sample-policy.ts';
 
 export interface ServiceParts {
   readonly bus: LedgerBus;
   readonly signing: { readonly kid: string; readonly privateKey: string };
   readonly log?: Logger;
+  readonly policy?: PolicyTexts;
 }
 
 /** For tests: what the verbs of a router are given, on a real bus, without its loops. */
-export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts): RouterServices => {
+export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: ServiceParts): RouterServices => {
   const base = { ports: bus, clock: systemClock, pace: PACES.test, log, telemetry: noTelemetry };
   const watch = new LifeWatch(base, 'cli');
   const registry = new Registry(bus.registry, systemClock, log);
@@ -33,6 +35,7 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
     faults: noFaults,
     recent: new RecentCalls(100),
     recordPayloads: () => {},
+    recordDecision: () => {},
     notify: () => {},
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.
@@ -44,7 +47,7 @@ export const openServices = ({ bus, signing, log = silentLogger }: ServiceParts)
   const services: RouterServices = {
     ctx,
     registry,
-    policy: createRiskPolicy(DEFAULT_RISK_POLICY),
+    policy: samplePolicy(policy),
     tasks: new TaskCache(bus.tasks, 100),
     ...accountsOf(ctx, parseQuotas({})),
     approvals: new ApprovalBook((revision) => bus.nextApproval(revision), systemClock),

@@ -1,4 +1,3 @@
-import { DEFAULT_RISK_POLICY, type RiskPolicyInput } from '@toolfabric/governance';
 import { noFaults, PACES, silentLogger } from '@toolfabric/kernel';
 import type { RunningService } from '@toolfabric/service-host';
 import { start } from '../start.ts';
@@ -10,16 +9,13 @@ export interface ServerParts {
 }
 
 /** For tests: a whole router in this process, at the pace of tests. */
-export const startRouter = (
-  { url, seeds, signing }: ServerParts,
-  policy: RiskPolicyInput = DEFAULT_RISK_POLICY,
-): Promise<RunningService> =>
+export const startRouter = ({ url, seeds, signing }: ServerParts, policyDir?: string): Promise<RunningService> =>
   start(
     {
       bus: { servers: url, nkeySeed: seeds['router'] ?? '' },
       signing: { kid: signing.kid, privateKey: signing.privateKey },
       kinds: ['cli'],
-      policy,
+      ...(policyDir === undefined ? {} : { policyDir }),
       tenancy: 'single',
       environment: 'development',
       pace: PACES.test,

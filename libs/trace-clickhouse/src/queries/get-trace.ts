@@ -1,4 +1,4 @@
-import type { PayloadRecord, SpanRecord, TRACE_RPC, TraceEvent } from '@toolfabric/contract';
+import { PayloadRecord, type SpanRecord, type TRACE_RPC, type TraceEvent } from '@toolfabric/contract';
 import { z } from 'zod';
 import type { Database } from '../database.ts';
 import { boundedAttributes, callView } from './call-view.ts';
@@ -19,7 +19,7 @@ export type TraceReply = z.output<(typeof TRACE_RPC)['getTrace']['reply']>;
 
 const MOST_EVENTS = 200;
 const MOST_SPANS = 200;
-const MOST_PAYLOADS = 4;
+const MOST_PAYLOADS = 6;
 
 const Times = z.object({ first_ms: z.number(), last_ms: z.number(), seen: z.number() });
 interface Window {
@@ -103,9 +103,8 @@ const findPayloads = async (
   const texts = new Map(rows.map(({ sha256, text }) => [sha256, text]));
   return named.flatMap(({ kind, sha256, bytes, cut }) => {
     const text = texts.get(sha256);
-    return text === undefined || (kind !== 'arguments' && kind !== 'result')
-      ? []
-      : [{ kind, sha256, bytes, text, cut }];
+    const known = PayloadRecord.shape.kind.safeParse(kind);
+    return text === undefined || !known.success ? [] : [{ kind: known.data, sha256, bytes, text, cut }];
   });
 };
 
