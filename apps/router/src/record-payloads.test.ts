@@ -31,6 +31,7 @@ const record = async (
     clock: systemClock,
     log: silentLogger,
     metrics: noMetrics,
+    later: (work) => void setImmediate(work),
     contractOf: async () => contract,
   });
   log.record(call);
@@ -162,6 +163,7 @@ describe('nothing is recorded', () => {
       clock: systemClock,
       log: { ...silentLogger, warn: (_event, fields) => void warnings.push(JSON.stringify(fields)) },
       metrics: { ...noMetrics, count: (name) => void counted.push(name) },
+      later: (work) => void setImmediate(work),
       contractOf,
     });
     return { log, events, warnings, counted };

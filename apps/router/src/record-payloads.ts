@@ -19,6 +19,8 @@ export interface PayloadDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly contractOf: (tool: ToolRef) => Promise<ToolContract>;
+  /** Does a piece of work a moment later, with others, so that it is not between two calls of the same caller. */
+  readonly later: (work: () => Promise<void>) => void;
 }
 
 export interface DecidedCall {
@@ -99,8 +101,7 @@ export class PayloadLog {
       return;
     }
     this.#waiting += 1;
-    // After the answer, which goes out at the end of this turn of the event loop.
-    setImmediate(() => {
+    this.#deps.later(() =>
       emit()
         .catch((thrown: unknown) => {
           const cause = thrown instanceof Error ? thrown.name : 'thrown';
@@ -108,8 +109,8 @@ export class PayloadLog {
         })
         .finally(() => {
           this.#waiting -= 1;
-        });
-    });
+        }),
+    );
   }
 
   async #emit(call: CallRecord): Promise<void> {

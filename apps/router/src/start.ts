@@ -9,7 +9,6 @@ import {
   randomId,
   sha256Hex,
   systemClock,
-  type Telemetry,
 } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
@@ -65,15 +64,15 @@ const loop = async (log: Logger, name: string, everyMs: number, stop: AbortSigna
 
 const payloadsOf = (
   { redactionSecret: secret }: RouterConfig,
-  { telemetry, ...parts }: Omit<PayloadDeps, 'secret' | 'metrics'> & { telemetry: Telemetry },
+  { telemetry, ...parts }: Omit<PayloadDeps, 'secret' | 'metrics' | 'later'> & { telemetry: RunningTelemetry },
 ): Pick<RouterContext, 'recordPayloads' | 'recordDecision'> => {
-  const { metrics } = telemetry;
+  const { metrics, later } = telemetry;
   metrics.gauge('toolfabric_payload_events', {}, () => (secret === undefined ? 0 : 1));
   if (secret === undefined) {
     parts.log.warn('payloads.off', { reason: 'TOOLFABRIC_REDACTION_KEY_FILE is not set' });
     return { recordPayloads: () => {}, recordDecision: () => {} };
   }
-  const payloads = new PayloadLog({ ...parts, secret, metrics });
+  const payloads = new PayloadLog({ ...parts, secret, metrics, later });
   return {
     recordPayloads: (call) => payloads.record(call),
     recordDecision: (decided) => payloads.recordDecision(decided),
