@@ -159,6 +159,15 @@ describe('toolfabric doctor', () => {
     expect(code).toBe(0);
   });
 
+  it('TR-1: looks at the ClickHouse server of the environment, and names it where it does not answer', async () => {
+    const env = { TOOLFABRIC_CLICKHOUSE_URL: 'http://user:hunter2@127.0.0.1:1' };
+    const ended = await runCommand(['doctor'], { env });
+    expect(ended.stdout).toMatch(/^clickhouse +OFF: the ClickHouse server does not answer/m);
+    expect(ended.stdout).toContain('off: traces: the ClickHouse server does not answer');
+    expect(`${ended.stdout}${ended.stderr}`).not.toContain('hunter2');
+    expect(ended.code).toBe(5);
+  });
+
   it('names what is off where rg is missing, with exit code 5', async () => {
     const env = { PATH: await pathWithout('rg') };
     const ended = await runCommand(['doctor', '--json'], { env });

@@ -16,6 +16,8 @@ export interface Config {
   readonly faults: string;
   /** Settings of single services, which `up` hands to all of them as they are; each reads its own. */
   readonly passedOn: Readonly<Record<string, string>>;
+  /** A server for traces that `doctor` looks at beside the embedded engine. */
+  readonly clickhouse: ClickhouseAccess | undefined;
   /** For a provisioner that runs by itself; `up` has its own. */
   readonly provision: {
     readonly servers: string | undefined;
@@ -24,6 +26,12 @@ export interface Config {
     readonly kinds: readonly string[];
     readonly sizes: SizesName;
   };
+}
+
+export interface ClickhouseAccess {
+  readonly url: string;
+  readonly username: string;
+  readonly passwordFile: string | undefined;
 }
 
 const Environment = z.object({
@@ -36,6 +44,9 @@ const Environment = z.object({
   TOOLFABRIC_FAULTS: z.string().default(''),
   TOOLFABRIC_NATS_URL: z.string().min(1).optional(),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  TOOLFABRIC_CLICKHOUSE_USER: z.string().min(1).default('default'),
+  TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE: z.string().min(1).optional(),
   TOOLFABRIC_KINDS: z.string().default('cli'),
   TOOLFABRIC_SIZES: z.enum(['laptop', 'cluster']).default('cluster'),
 });
@@ -51,6 +62,15 @@ const passedOn = (env: NodeJS.ProcessEnv): Record<string, string> =>
     ),
   );
 
+const clickhouseOf = (env: z.output<typeof Environment>): ClickhouseAccess | undefined =>
+  env.TOOLFABRIC_CLICKHOUSE_URL === undefined
+    ? undefined
+    : {
+        url: env.TOOLFABRIC_CLICKHOUSE_URL,
+        username: env.TOOLFABRIC_CLICKHOUSE_USER,
+        passwordFile: env.TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE,
+      };
+
 /** The only reader of the environment here. Throws when a variable has a value that it cannot have. */
 export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => {
   const parsed = Environment.parse(env);
@@ -63,6 +83,7 @@ export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => {
     isTest: parsed.TOOLFABRIC_TEST === '1',
     faults: parsed.TOOLFABRIC_FAULTS,
     passedOn: passedOn(env),
+    clickhouse: clickhouseOf(parsed),
     provision: {
       servers: parsed.TOOLFABRIC_NATS_URL,
       nkeySeedFile: parsed.TOOLFABRIC_NKEY_SEED_FILE,

@@ -9,7 +9,7 @@ import { BATCH_LIMITS, BatchWriter, type WriterCounts } from './batch-writer.ts'
 import type { TraceWriterConfig } from './config.ts';
 import { EventTaker, type TakenCounts } from './take-events.ts';
 
-export { type EngineProbe, probeEngine } from '@toolfabric/trace-clickhouse';
+export { type EngineProbe, probeEngine, probeServer, type ServerAddress } from '@toolfabric/trace-clickhouse';
 
 /** States and numbers for a person; what `GET /status` of the health port tells. */
 export interface TraceWriterStatus {

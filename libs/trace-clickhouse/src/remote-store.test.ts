@@ -3,6 +3,7 @@ import { silentLogger } from '@toolfabric/kernel';
 import { StoreUnavailable } from '@toolfabric/ports';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RowsRejected } from './database.ts';
+import { probeServer } from './probe-server.ts';
 import { rowsOf } from './rows/event-rows.ts';
 import {
   ADA,
@@ -116,5 +117,16 @@ describe('a server over HTTP', () => {
     await expect.poll(() => stranger.status.reason, { timeout: 10_000 }).toContain('AUTHENTICATION_FAILED');
     expect(stranger.status.state).toBe('opening');
     await stranger.close();
+  });
+});
+
+describe('a look at a server', () => {
+  const look = (password: string, url = peer.url) => probeServer({ url, username: 'tracer', password });
+
+  it('says its version, and otherwise what is off, never where or how it was asked', async () => {
+    expect(await look('secret')).toEqual({ works: true, version: expect.stringMatching(/^\d+\./) });
+    for (const probe of [await look('wrong'), await look('secret', 'http://127.0.0.1:1')]) {
+      expect(probe).toEqual({ works: false, reason: expect.stringContaining('ClickHouse server does not answer') });
+    }
   });
 });

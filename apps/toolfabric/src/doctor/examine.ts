@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Features } from '@toolfabric/bus-nats';
-import { type EngineProbe, probeEngine } from '@toolfabric/trace-writer/start';
+import { type EngineProbe, probeEngine, probeServer } from '@toolfabric/trace-writer/start';
 import { type Capabilities, type Capability, probeCapabilities } from '@toolfabric/worker-cli/start';
+import type { ClickhouseAccess } from '../config.ts';
 import { askProgram, versionIn } from '../programs/ask-program.ts';
 import { findProgram } from '../programs/find-program.ts';
 import { PROGRAM_NAMES, PROGRAMS, type ProgramName } from '../programs/programs.ts';
@@ -23,6 +25,8 @@ export interface Report {
   readonly limits: Readonly<Record<LimitKeeper, Capability>>;
   /** The embedded engine of the trace store. */
   readonly traces: EngineProbe;
+  /** The ClickHouse server of the environment, where it names one: the embedded engine is not needed then. */
+  readonly traceServer?: EngineProbe;
   readonly bus?: Features;
   readonly warnings: readonly string[];
   /** What does not work on this machine, each with the reason. Empty when all is well. */
@@ -38,13 +42,14 @@ const KEEPERS = {
 export type LimitKeeper = keyof typeof KEEPERS;
 
 /** Looks at the machine as `up` would find it, by doing what it needs; starts nothing that stays. */
-export const examine = async (path: string): Promise<Report> => {
+export const examine = async (path: string, clickhouse?: ClickhouseAccess): Promise<Report> => {
   const server = findProgram('nats-server', path);
-  const [found, nats, bus, traces] = await Promise.all([
+  const [found, nats, bus, traces, traceServer] = await Promise.all([
     probeCapabilities(path.split(delimiter)),
-    probeServer(server),
+    probeBusServer(server),
     probeBus({ 'nats-server': server, setpriv: findProgram('setpriv', path) }),
     probeEngine(),
+    clickhouse && lookAtServer(clickhouse),
   ]);
   const programs = PROGRAM_NAMES.map((name): ProgramReport => {
     const { for: purpose, linuxOnly } = PROGRAMS[name];
@@ -58,12 +63,13 @@ export const examine = async (path: string): Promise<Report> => {
     sandbox: found.namespaces,
     limits: limitsOf(found),
     traces,
+    ...(traceServer === undefined ? {} : { traceServer }),
     ...(works ? { bus: bus.features } : {}),
     warnings: [...(works ? busWarnings(bus.features) : []), ...limitWarnings(found)],
     off: [
       ...programs.flatMap(programOff),
       ...sandboxOff(found.namespaces),
-      ...tracesOff(traces),
+      ...tracesOff(traceServer ?? traces),
       ...(works ? [] : [`the bus: ${bus.why}`]),
     ],
   };
@@ -87,7 +93,16 @@ const limitWarnings = (found: Capabilities): string[] =>
 const tracesOff = ({ works, reason }: EngineProbe): string[] =>
   works ? [] : [`traces: ${reason ?? 'no engine'}; calls go on without them`];
 
-const probeServer = async (path: string | undefined): Promise<Capability> => {
+const lookAtServer = async ({ url, username, passwordFile }: ClickhouseAccess): Promise<EngineProbe> => {
+  try {
+    const password = passwordFile === undefined ? '' : readFileSync(passwordFile, 'utf8').trim();
+    return await probeServer({ url, username, password });
+  } catch {
+    return { works: false, reason: 'TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE cannot be read' };
+  }
+};
+
+const probeBusServer = async (path: string | undefined): Promise<Capability> => {
   if (path === undefined) return { works: false, reason: 'nats-server is not on the PATH' };
   const version = versionIn((await askProgram(path, ['--version'])).text);
   return version === undefined ? { works: false, path, reason: 'it says no version' } : { works: true, path, version };

@@ -19,18 +19,27 @@ const limitLines = (limits: Report['limits']): string[] => [
   ...Object.entries(limits).map(([name, { works }]) => `  ${name.padEnd(22)} ${works ? 'yes' : 'no'}`),
 ];
 
-const describe = ({ node, programs, sandbox, limits, traces, bus, warnings, off }: Report): string =>
-  [
+const serverLines = ({ traceServer }: Report): string[] => {
+  if (traceServer === undefined) return [];
+  const { works, version = '', reason = '' } = traceServer;
+  return [`clickhouse   ${works ? `answers, ${version}` : `OFF: ${reason}`}`];
+};
+
+const describe = (report: Report): string => {
+  const { node, programs, sandbox, limits, traces, bus, warnings, off } = report;
+  return [
     `node         ${node}`,
     ...programs.map(programLine),
     `sandbox      ${sandbox.works ? 'works, with name spaces of its own' : `OFF: ${sandbox.reason ?? ''}`}`,
     `traces       ${traces.works ? `embedded engine ${traces.version ?? ''}` : `OFF: ${traces.reason ?? ''}`}`,
+    ...serverLines(report),
     ...limitLines(limits),
     ...(bus ? featureLines(bus) : []),
     ...warnings.map((warning) => `warning: ${warning}`),
     ...off.map((what) => `off: ${what}`),
     ...(off.length === 0 ? ['everything is there'] : []),
   ].join('\n');
+};
 
 export const doctor: Verb = {
   name: 'doctor',
@@ -41,7 +50,7 @@ export const doctor: Verb = {
   notes: 'Exit code 0 when everything is there (warnings included), 5 when something is off.',
   run: async ({ config, output }) => {
     const { examine } = await import('../doctor/examine.ts');
-    const report = await examine(config.path);
+    const report = await examine(config.path, config.clickhouse);
     output.show(report, describe(report));
     return report.off.length === 0 ? EXIT.ok : EXIT.unavailable;
   },
