@@ -2,14 +2,7 @@ import { connectLedger, type LedgerBus } from '@toolfabric/bus-nats';
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolRef } from '@toolfabric/contract';
 import { parseQuotas } from '@toolfabric/governance';
-import {
-  createSigner,
-  FabricError,
-  type Logger,
-  randomId,
-  sha256Hex,
-  systemClock,
-} from '@toolfabric/kernel';
+import { createSigner, FabricError, type Logger, randomId, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import { accountsOf } from './accounts.ts';
@@ -18,7 +11,9 @@ import { decideAgain } from './approvals/decide-again.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
+import { decideQueued } from './policy/decide-queued.ts';
 import { LivePolicy } from './policy/live-policy.ts';
+import { PolicyMark } from './policy/policy-mark.ts';
 import { pruneOperations } from './prune-operations.ts';
 import { RecentCalls } from './recent-calls.ts';
 import { type PayloadDeps, PayloadLog } from './record-payloads.ts';
@@ -28,6 +23,7 @@ import type { RouterServices } from './router-services.ts';
 import { serveVerb } from './serve-verbs.ts';
 import { settleDelivery } from './settle-call.ts';
 import { showGauges } from './show-gauges.ts';
+import { isStillAllowed } from './still-allowed.ts';
 import { sweepShard } from './sweep-open.ts';
 import { TaskCache } from './task-cache.ts';
 import { TaskHomes } from './task-home.ts';
@@ -82,6 +78,7 @@ const payloadsOf = (
 interface Compiled {
   readonly services: RouterServices;
   readonly policy: LivePolicy;
+  readonly mark: PolicyMark;
 }
 
 const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemetry, log: Logger): Compiled => {
@@ -89,6 +86,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   const ports = { ...bus, events: telemetry.events };
   const base = { ports, clock, pace: config.pace, log, telemetry };
   const registry = new Registry(bus.registry, clock, log);
+  const mark = new PolicyMark(ports, clock, config.kinds);
   const policy = new LivePolicy({
     ...{ folder: config.policyDir, environment: config.environment, log, clock },
     ...{ metrics: telemetry.metrics, events: telemetry.events },
@@ -108,7 +106,10 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf,
     storesApart: (kind) => lives.get(kind)?.storesApart ?? true,
+    isStillAllowed: (call) => isStillAllowed(services, call),
     decideAgain: (call) => decideAgain(services, call),
+    decideQueued: (call) => decideQueued(services, call),
+    policyMark: () => mark.now,
     isResting: (key) => approvals.isResting(key),
     carryOn: (tenant, callId) => void carryOn(ctx, tenant, callId),
     homes: new TaskHomes({ ...base, lifeOf: (kind, incarnation) => lives.get(kind)?.living(incarnation) }),
@@ -125,7 +126,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     environment: config.environment,
     approvals,
   };
-  return { services, policy };
+  return { services, policy, mark };
 };
 
 /**
@@ -141,7 +142,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   const { events, isConnected } = bus;
   const common = { service: 'router', role: 'router', settings: config.telemetry } as const;
   const telemetry = startTelemetry({ ...common, events, isConnected });
-  const { services, policy } = compile(config, bus, telemetry, log);
+  const { services, policy, mark } = compile(config, bus, telemetry, log);
   const { ctx, registry, lives } = services;
   const { pace } = config;
   const stop = new AbortController();
@@ -152,6 +153,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     await registry.seed(loadBuiltinContracts());
     await registry.refresh();
     policy.open();
+    await mark.announce(policy.version);
     await Promise.all([...lives.values()].map((watch) => watch.look()));
   } catch (thrown) {
     await telemetry.shutdown();
@@ -175,7 +177,10 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
     loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
-    loop(log, 'policy', 1_000, stop.signal, async () => void policy.refresh()),
+    loop(log, 'policy', 1_000, stop.signal, async () => {
+      policy.refresh();
+      await mark.announce(policy.version);
+    }),
     loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
       if (shards.held.includes(0)) await Promise.all([pruneOperations(ctx), pruneUnknowns(ctx)]);
     }),
