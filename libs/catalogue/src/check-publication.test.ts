@@ -88,6 +88,22 @@ describe('governance', () => {
       'governance.precondition: a JSON pointer',
     ],
     ['a precondition of no argument', { governance: { precondition: '/etag' } }, '/etag is no argument'],
+    [
+      'a preview of no argument',
+      { governance: { preview: 'writes {/nobody}' } },
+      'governance.preview: /nobody is no argument',
+    ],
+    ['a preview that is no template', { governance: { preview: 'writes {path' } }, 'governance.preview: braces'],
+    [
+      'a written path of no argument',
+      { governance: { writes: ['/nobody'] } },
+      'governance.writes: /nobody is no argument',
+    ],
+    [
+      'a written path that is no pointer',
+      { governance: { writes: ['path'] } },
+      'governance.writes: path is no JSON pointer',
+    ],
     ['a timeout below what the bus takes', { execution: { timeout_ms: 50 } }, 'execution.timeout_ms: at least'],
     ['a timeout of a day', { execution: { timeout_ms: 86_400_000 } }, 'execution.timeout_ms: at most'],
     [
@@ -132,7 +148,6 @@ describe('fields that nothing enforces', () => {
     'execution.credentials': { execution: { credentials: ['github'] } },
     'execution.options': { execution: { options: { nice: 5 } } },
     'governance.resource': { governance: { resource: 'workspace:{/path}' } },
-    'governance.preview': { governance: { preview: 'writes {/path}' } },
     'governance.reconcile.fence': {
       governance: { risk: 'external_write', reconcile: { by: 'probe', fence: 'egress' } },
     },

@@ -77,6 +77,20 @@ const pointerProblem = (contract: ToolContract, pointer: string, required: boole
   return undefined;
 };
 
+/** In words, for a person: what it names must be there, though a call may leave it out. */
+const previewProblems = (contract: ToolContract, template: string | undefined): string[] => {
+  if (template === undefined) return [];
+  try {
+    return parseTemplate(template)
+      .flatMap((part) => ('pointer' in part ? [part.pointer] : []))
+      .flatMap((pointer) => pointerProblem(contract, pointer, false) ?? [])
+      .map((why) => `governance.preview: ${why}`);
+  } catch (error) {
+    if (error instanceof FabricError) return [`governance.preview: ${error.message}`];
+    throw error;
+  }
+};
+
 const templateProblems = (contract: ToolContract, path: string, template: string | undefined): string[] => {
   if (template === undefined) return [];
   try {
@@ -90,11 +104,12 @@ const templateProblems = (contract: ToolContract, path: string, template: string
 };
 
 const templates: Rule = (contract) => {
-  const { operation_key, precondition } = contract.governance;
+  const { operation_key, precondition, preview } = contract.governance;
   const isPointer = precondition === undefined || /^(\/[^/]+)+$/.test(precondition);
   const why = isPointer && precondition !== undefined ? pointerProblem(contract, precondition, false) : undefined;
   return [
     ...templateProblems(contract, 'governance.operation_key', operation_key),
+    ...previewProblems(contract, preview),
     !isPointer && 'governance.precondition: a JSON pointer such as /expected_hash',
     why !== undefined && `governance.precondition: ${why}`,
   ];

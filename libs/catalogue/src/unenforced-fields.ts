@@ -23,7 +23,6 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
   { path: 'execution.credentials', isUsed: (c) => c.execution.credentials.length > 0, allowed: NOTHING },
   { path: 'execution.options', isUsed: (c) => Object.keys(c.execution.options).length > 0, allowed: NOTHING },
   { path: 'governance.resource', isUsed: (c) => c.governance.resource !== undefined, allowed: NOTHING },
-  { path: 'governance.preview', isUsed: (c) => c.governance.preview !== undefined, allowed: NOTHING },
   {
     path: 'governance.reconcile.fence',
     isUsed: (c) => c.governance.reconcile?.fence === 'egress',
@@ -73,6 +72,7 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'governance.retention_days': 'the leave to store artifacts',
   'governance.risk': 'policy and execution choice',
   'governance.idempotent': 'ledger: whether a call may be run again',
+  'governance.preview': 'approvals: what a person is shown',
   'governance.claimless': 'ledger and worker',
   'governance.operation_key': 'operations',
   'governance.effect_scope': 'operations',
