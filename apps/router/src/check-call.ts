@@ -16,6 +16,7 @@ import { resolveTool } from '@toolfabric/routing';
 import { approvalIdFor } from './approvals/approval-id.ts';
 import { confirmPlace, takeBudget } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
+import { checkPersonalData } from './check-personal-data.ts';
 import { operationFields } from './operation-fields.ts';
 import { decideCall } from './policy/decide-call.ts';
 import { leasedResource } from './resource-lease.ts';
@@ -91,10 +92,11 @@ export const readFacts = ({ environment }: RouterServices, { request, task, tool
 
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
-  const { request, task, tool } = proposal;
+  const { request, task, tool, args } = proposal;
   const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract);
   const facts = raiseByTaint({ ...readFacts(services, proposal), taint }, tool.contract);
   checkConstraints(task.constraints, tool.contract, facts);
+  checkPersonalData(tool.contract, args);
   return facts;
 };
 

@@ -1,7 +1,7 @@
 import type { CallRecord, FabricEvent, PayloadRecord, ToolContract, ToolRef, ToolResult } from '@toolfabric/contract';
 import { type Clock, type Logger, type Metrics, sha256Hex } from '@toolfabric/kernel';
 import type { EventLog, PolicyAnswer, PolicyQuestion } from '@toolfabric/ports';
-import { createRedactor, type Redactor } from '@toolfabric/results';
+import { createRedactor, type Redactor, redactionRulesOf } from '@toolfabric/results';
 import { cutToWire } from './cut-to-wire.ts';
 
 /** Bytes that one payload may take in a message. */
@@ -160,7 +160,11 @@ export class PayloadLog {
     const known = this.#redactors.get(key);
     if (known) return known;
     const { governance } = await this.#deps.contractOf(tool);
-    const made = createRedactor({ secret: this.#deps.secret, tenant: actor.tenant, rules: governance.redact });
+    const made = createRedactor({
+      secret: this.#deps.secret,
+      tenant: actor.tenant,
+      rules: redactionRulesOf(governance),
+    });
     if (this.#redactors.size >= MOST_REDACTORS) this.#redactors.clear();
     this.#redactors.set(key, made);
     return made;

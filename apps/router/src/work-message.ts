@@ -9,6 +9,7 @@ import {
 } from '@toolfabric/contract';
 import { digestOf } from '@toolfabric/kernel';
 import { pinnedWorkSubject, probeCallId, workSubject } from '@toolfabric/ledger';
+import { redactionRulesOf } from '@toolfabric/results';
 import { callPermit } from './call-permit.ts';
 import type { RouterContext } from './router-context.ts';
 
@@ -16,6 +17,11 @@ const sign = (ctx: RouterContext, body: WorkBody): { subject: string; data: Uint
   subject: body.subject,
   data: Buffer.from(JSON.stringify(ctx.signer.sign(WORK_TYPE, JSON.stringify(body))), 'utf8'),
 });
+
+const redactionOf = (governance: ToolContract['governance']) => {
+  const redact = redactionRulesOf(governance);
+  return redact.length === 0 ? {} : { redact };
+};
 
 const common = (call: CallRecord, { governance }: ToolContract) => ({
   kind: call.kind,
@@ -28,7 +34,7 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   args: call.args,
   argsHash: call.argsHash,
   decision: call.decision,
-  ...(governance.redact.length === 0 ? {} : { redact: governance.redact }),
+  ...redactionOf(governance),
   ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
   ...(call.operation === undefined ? {} : { operation: call.operation }),
   ...(call.testCommand === undefined ? {} : { testCommand: call.testCommand }),

@@ -151,13 +151,9 @@ describe('fields that nothing enforces', () => {
     'governance.reconcile.fence': {
       governance: { risk: 'external_write', reconcile: { by: 'probe', fence: 'egress' } },
     },
-    'governance.max_calls_per_turn': { governance: { max_calls_per_turn: 3 } },
     'governance.raise': { governance: { raise: [{ name: 'big', when: 'path', to: 'privileged' }] } },
-    'governance.writes': { governance: { writes: ['/path'] } },
     'governance.hosts': { governance: { hosts: ['/url'] } },
     'governance.executes': { governance: { executes: ['/path'] } },
-    'governance.cost': { governance: { cost: 2 } },
-    'governance.pii_allowed': { governance: { pii_allowed: false } },
   };
 
   it.each(UNENFORCED_FIELDS.map(({ path }) => path))('RG-2: %s is refused rather than ignored', (path) => {

@@ -80,6 +80,7 @@ export interface CallOptions {
   readonly beginEffect?: ToolContext['beginEffect'];
   readonly background?: boolean;
   readonly testCommand?: NonNullable<ToolContext['testCommand']>;
+  readonly writable?: readonly string[];
   readonly artifacts?: NonNullable<ToolContext['artifacts']>;
   readonly redactor?: ToolContext['redactor'];
 }
@@ -99,6 +100,7 @@ export const contextFor = (
   outputTokens: undefined,
   background: options.background ?? false,
   testCommand: options.testCommand,
+  writable: options.writable,
   artifacts: options.artifacts,
   redactor: options.redactor ?? plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },

@@ -16,7 +16,8 @@ describe('RG-1: tools and contracts of the cli worker', () => {
 
   it('are the same list', () => {
     const handlers = tools().map(({ handler }) => handler);
-    expect(handlers.toSorted()).toEqual(contracts.map(({ execution }) => execution.handler).toSorted());
+    // A handler serves every version of its contract.
+    expect(handlers.toSorted()).toEqual([...new Set(contracts.map(({ execution }) => execution.handler))].toSorted());
   });
 
   it.each(contracts.map((contract) => [contract.name, contract] as const))(

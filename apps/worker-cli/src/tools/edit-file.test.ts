@@ -60,6 +60,23 @@ describe('workspace.edit_file', () => {
     expect(diff).toBe('--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n');
   });
 
+  it('PO-9: a link does not lead out of what may be written in the task', async () => {
+    await putFile(workspace, 'src/a.ts', 'one');
+    await putFile(workspace, 'package.json', 'one');
+    symlinkSync('../package.json', join(workspace.root, 'src/link.json'));
+    symlinkSync('..', join(workspace.root, 'src/up'));
+    const change = { old_text: 'one', new_text: 'two', expected_sha256: sha256Hex('one') };
+    const begun: string[] = [];
+    const options = { writable: ['src/**'], beginEffect: async () => void begun.push('begun') };
+    for (const path of ['src/link.json', 'src/up/package.json', 'package.json', 'src/../package.json'])
+      expect(await errorType(edit({ ...change, path }, options))).toMatch(/constraint_violated|not_a_file/);
+    const absent = { old_text: '', new_text: 'x', expected_sha256: 'absent' };
+    expect(await errorType(edit({ ...absent, path: 'src/up/new.ts' }, options))).toBe('constraint_violated');
+    expect([read('package.json'), begun]).toEqual(['one', []]);
+    await edit({ ...change, path: 'src/a.ts' }, options);
+    expect(read('src/a.ts')).toBe('two');
+  });
+
   it('RS-2: the diff is what git makes of the change', async () => {
     const text = Array.from({ length: 200 }, (_, i) => `line ${i}\n`).join('');
     const file = await putFile(workspace, 'a.txt', text);

@@ -1,5 +1,6 @@
 import { ERROR_TABLE, type Outcome } from '@toolfabric/contract';
-import { type FabricError, type Json, toFabricError } from '@toolfabric/kernel';
+import { isWritable } from '@toolfabric/governance';
+import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
 import { defineTool, type ProbeAnswer, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Driver } from '../driver.ts';
@@ -10,6 +11,7 @@ import { answerProbe } from '../edit/probe-edit.ts';
 import { receiptOf } from '../edit/receipt.ts';
 import { removeLeftover } from '../workspace/leftovers.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
+import { showPath } from '../workspace/path-parts.ts';
 import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
 
 const Args = z.strictObject({
@@ -58,12 +60,19 @@ const uncertain = (workspace: OpenWorkspace, plan: EditPlan): Outcome => ({
   origin: workspace.origin,
 });
 
+/** The router saw the path that was asked for; links may lead elsewhere. */
+const checkWritable = ({ writable }: ToolContext, { path }: EditPlan): void => {
+  if (writable === undefined || isWritable(writable, path)) return;
+  throw new FabricError('constraint_violated', `${showPath(path)} may not be written in this task`);
+};
+
 const edit = async (workspace: OpenWorkspace, lock: WorkspaceLock, ctx: ToolContext, args: Args): Promise<Outcome> => {
   const { root } = workspace;
   await removeLeftover(root, lock);
   const plan = await planEdit(root, args).catch((thrown: unknown) => {
     throw fileError(thrown);
   });
+  checkWritable(ctx, plan);
   await ctx.beginEffect(intentOf(plan));
   let renamed = false;
   const afterRename = () => {

@@ -1,10 +1,11 @@
+import { isCardNumber } from '../personal-data/find-accounts.ts';
 import { findSecrets, STANDARD_DETECTORS } from './find-secrets.ts';
 import { compileKnownValues } from './known-values.ts';
 import { Marker, type SecretKind } from './mark.ts';
 import { BEGIN_HINT } from './private-keys.ts';
 import { JsonRedactor } from './redact-json.ts';
 import { createRedactingStream, type RedactingStream } from './redacting-stream.ts';
-import { compileRules } from './rules.ts';
+import { compileRules, PERSONAL_DATA_RULE } from './rules.ts';
 
 /**
  * Puts `[redacted:<kind>:<8 hexadecimal digits>]` in the place of every secret. The digits are a keyed hash of the value:
@@ -66,7 +67,10 @@ export const createRedactor = ({ secret, tenant, rules = [], known = [] }: Redac
     count += 1;
     return marker.mark(kind, Buffer.from(value, 'utf8').toString('latin1'));
   };
-  const json = new JsonRedactor({ text, mark, pointers: compiled.pointers });
+  const number = (value: number): string | undefined =>
+    Number.isSafeInteger(value) && isCardNumber(value) ? mark('pii', String(value)) : undefined;
+  const isPersonal = rules.includes(PERSONAL_DATA_RULE);
+  const json = new JsonRedactor({ text, mark, pointers: compiled.pointers, ...(isPersonal ? { number } : {}) });
 
   return {
     text,

@@ -15,6 +15,7 @@ export const SECRET_KINDS = [
   'jwt',
   'known',
   'password',
+  'pii',
   'private-key',
   'secret',
   'signature',

@@ -5,6 +5,8 @@ export interface JsonRedaction {
   text(text: string): string;
   mark(kind: SecretKind, value: string): string;
   readonly pointers: readonly (readonly string[])[];
+  /** A mark in the place of a number that is to be redacted. */
+  number?(value: number): string | undefined;
 }
 
 /** Deeper values are blanked whole. */
@@ -44,6 +46,7 @@ export class JsonRedactor {
   #walk(value: unknown, pointers: readonly (readonly string[])[], depth: number): unknown {
     if (typeof value === 'string') return this.#redaction.text(value);
     if (value instanceof Uint8Array) return this.#bytes(value);
+    if (typeof value === 'number') return this.#redaction.number?.(value) ?? value;
     if (typeof value !== 'object' || value === null) return value;
     if (depth >= MAX_DEPTH) return this.#redaction.mark('depth', '');
     const below = (name: string) =>

@@ -1,4 +1,5 @@
 import { FabricError } from '@toolfabric/kernel';
+import { findInBytes } from '../personal-data/find-personal-data.ts';
 import type { Detector } from './span.ts';
 
 /** Always looked for; a contract may name them, which changes nothing. */
@@ -47,11 +48,31 @@ const findCards: Detector = ({ text }, found) => {
   }
 };
 
+const findPii: Detector = ({ text }, found) => {
+  for (const { start, end } of findInBytes(text)) found.push({ start, end, kind: 'pii' });
+};
+
+/** What a contract that allows no personal data looks for. */
+export const PERSONAL_DATA_RULE = 'personal_data';
+
 /** Looked for where a contract asks for it. */
-const OPTIONAL: Readonly<Record<string, Detector>> = { email: findEmails, card: findCards };
+const OPTIONAL: Readonly<Record<string, Detector>> = {
+  email: findEmails,
+  card: findCards,
+  [PERSONAL_DATA_RULE]: findPii,
+};
 
 /** Every name that `governance.redact` of a contract may hold, beside JSON pointers. */
 export const REDACTION_RULES: readonly string[] = [...STANDARD, ...Object.keys(OPTIONAL)].sort();
+
+/** Everything that is redacted in what a tool of this contract says. */
+export const redactionRulesOf = ({
+  redact,
+  pii_allowed,
+}: {
+  redact: readonly string[];
+  pii_allowed: boolean;
+}): string[] => (pii_allowed ? [...redact] : [...new Set([...redact, PERSONAL_DATA_RULE])]);
 
 /** RFC 6901; a part `*` stands for every field and every item. */
 const POINTER = /^(?:\/(?:[^~/]|~[01])+)+$/;
