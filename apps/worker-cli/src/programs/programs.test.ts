@@ -1,3 +1,4 @@
+import type { FabricError } from '@toolfabric/kernel';
 import { checkArguments, parseOptions } from '@toolfabric/shell-analysis';
 import { describe, expect, it } from 'vitest';
 import { KNOWN_PROGRAMS, resolveProgram } from './resolve-program.ts';
@@ -174,6 +175,20 @@ describe('CL-1: an option that runs something else, or that is not known, is ref
     const said = end(argv);
     expect(said).toMatch(/^program_not_allowed: /);
     expect(said).toContain(named === '' ? argv[0] : JSON.stringify(named).slice(1, -1).slice(0, 30));
+  });
+
+  it('and the hint says what may stand there, for find as for programs with options', () => {
+    const hintOf = (argv: readonly string[]): string => {
+      try {
+        resolveProgram(allowed, argv);
+        return '';
+      } catch (thrown) {
+        return (thrown as FabricError).details.hint ?? '';
+      }
+    };
+    expect(hintOf(['find', '.', '-delete'])).toMatch(/^Allowed options of find: .*-name .*-print/);
+    expect(hintOf(['find', '.', '-delete'])).not.toContain('-exec');
+    expect(hintOf(['sort', '-o', 'a'])).toContain('Allowed options of sort: ');
   });
 
   it('arguments that no program can be given', () => {

@@ -26,9 +26,8 @@ const notAllowed = (message: string, hint: string): FabricError =>
 /** An argument as it may stand in a message. */
 const shown = (argument: string): string => JSON.stringify(argument.slice(0, 100));
 
-const refuse = (name: string, { argument, why }: Refusal): FabricError => {
-  const rule = ruleOf(name);
-  const options = rule === undefined ? '' : [...new Set(rule.options.keys())].join(' ');
+const refuse = (name: string, { argument, why, allowed }: Refusal): FabricError => {
+  const options = (allowed ?? [...new Set(ruleOf(name)?.options.keys() ?? [])]).join(' ');
   const hint = options === '' ? 'See which arguments the message names.' : `Allowed options of ${name}: ${options}`;
   return notAllowed(`${name}: ${shown(argument)} is not allowed: ${why}`, hint);
 };

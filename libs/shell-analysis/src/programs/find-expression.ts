@@ -29,7 +29,8 @@ export const checkFind = (args: readonly string[]): Checked => {
       taken.push(next, value);
     } else {
       const argument = next.split('=', 1)[0] ?? next;
-      return { refused: { argument, why: 'it is not among the expressions that are allowed for find' } };
+      const allowed = [...WITH_VALUE, ...ALONE];
+      return { refused: { argument, why: 'it is not among the expressions that are allowed for find', allowed } };
     }
   }
   return { args: taken };

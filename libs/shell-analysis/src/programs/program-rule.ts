@@ -4,6 +4,8 @@ import type { OptionRule } from './option-spec.ts';
 export interface Refusal {
   readonly argument: string;
   readonly why: string;
+  /** What may stand there instead, where no table of options says it. */
+  readonly allowed?: readonly string[];
 }
 
 /**
