@@ -9,7 +9,7 @@ import {
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
-import { checkConstraints, factsOf, raiseByTaint, wallEnd } from '@toolfabric/governance';
+import { checkConstraints, factsOf, raiseByTaint, shellDigest, wallEnd } from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
@@ -178,6 +178,7 @@ export const checkCall = async (
       ? {}
       : { writable: task.constraints.writable }),
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
+    ...shellDigest(contract, args),
     ...toldBy(request),
   };
   checkMessage(record);

@@ -39,6 +39,7 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   ...(call.operation === undefined ? {} : { operation: call.operation }),
   ...(call.testCommand === undefined ? {} : { testCommand: call.testCommand }),
   ...(call.writable === undefined ? {} : { writable: call.writable }),
+  ...(call.analysis === undefined ? {} : { analysis: call.analysis }),
   ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
 });
 

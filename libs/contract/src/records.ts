@@ -92,6 +92,8 @@ export const CallRecord = z.strictObject({
   /** Pin slot that its work message of the present epoch went to. */
   pin: z.string().optional(),
   testCommand: DeclaredCommand.optional(),
+  /** SHA-256 over the canonical JSON of what a shell text among the arguments means. */
+  analysis: z.string().optional(),
   /** Globs of the task, for a tool that writes files. */
   writable: z.array(z.string()).optional(),
   traceparent: z.string().optional(),

@@ -46,6 +46,8 @@ export const WorkBody = z.strictObject({
   /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */
   permit: Envelope.optional(),
   approvalDigest: z.string().optional(),
+  /** Of what a shell text among the arguments means; a worker that reads it differently runs nothing. */
+  analysis: z.string().optional(),
   /** Key of the operation of the call, the same in every attempt: what the other side may be given to know it again. */
   operation: z.string().optional(),
   /** Milliseconds since the epoch: the end of the call. */

@@ -3,6 +3,7 @@ import { compileRaise, type RaiseCondition, readPointer } from '@toolfabric/cata
 import type { Actor, RiskGroup, TaintMark, TaskRecord, ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
 import { hostsOf } from './extract-hosts.ts';
+import { programFacts } from './extract-programs.ts';
 import { resourceOf } from './extract-resource.ts';
 import { higherRisk, riskLevel } from './risk-order.ts';
 
@@ -84,18 +85,20 @@ const asksToConfirm = ({ name, capability }: ToolContract, { constraints }: Fact
 
 /**
  * What policy, constraints, taint and approvals need to know of a proposal whose arguments fit its contract. Pure.
- * Throws `invalid_arguments` for a host or a resource that cannot be told.
+ * Throws `invalid_arguments` for a host or a resource that cannot be told, `shell_refused` for a text that never runs.
  */
 export const factsOf = (input: FactsInput): CallFacts => {
   const { contract, args, actor, task, environment, taint = [], roles = [], requestLimits } = input;
   const { governance } = contract;
   const credential = credentialOf(contract);
   const account = accountOf(actor, credential);
-  const written = textsAt(args, governance.writes);
+  const ran = programFacts(contract, args);
+  const written = [...textsAt(args, governance.writes), ...ran.writes.map((text) => ({ pointer: '', text }))];
   return {
     hosts: hostsOf(textsAt(args, governance.hosts)),
     paths: pathsOf([...written, ...textsAt(args, governance.executes)]),
     writes: pathsOf(written),
+    programs: ran.programs,
     ...(governance.resource === undefined ? {} : { resource: resourceOf(governance.resource, args) }),
     ...(account === undefined ? {} : { account: account.slice(0, 200) }),
     credential,

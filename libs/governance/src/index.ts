@@ -5,6 +5,7 @@ export * from './constraints/check-constraints.ts';
 export * from './constraints/glob.ts';
 export * from './extract.ts';
 export * from './extract-hosts.ts';
+export * from './extract-programs.ts';
 export * from './extract-resource.ts';
 export * from './lease/resource-lease.ts';
 export * from './may-resolve.ts';

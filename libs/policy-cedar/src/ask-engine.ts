@@ -42,6 +42,7 @@ const contextOf = (
     hosts: distinct(facts.hosts),
     paths: distinct(facts.paths),
     writes: distinct(facts.writes),
+    programs: distinct(facts.programs ?? []),
     credential: facts.credential,
     ...(account === undefined ? {} : { account }),
     environment: facts.environment,

@@ -19,6 +19,8 @@ const CONTEXT: Readonly<Record<string, TypeOfAttribute<string>>> = {
   hosts: TEXTS,
   paths: TEXTS,
   writes: TEXTS,
+  /** Names of programs that the call starts; `bash` for a shell text that only bash can read. */
+  programs: TEXTS,
   credential: TEXT,
   account: { ...TEXT, required: false },
   environment: TEXT,

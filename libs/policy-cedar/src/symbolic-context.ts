@@ -1,5 +1,5 @@
 import { type Actor, effectOf, type RiskGroup, type ToolContract } from '@toolfabric/contract';
-import { riskLevel } from '@toolfabric/governance';
+import { readsShell, riskLevel, startsPrograms } from '@toolfabric/governance';
 import { recordType } from './argument-types.ts';
 import type { Unknown } from './formula.ts';
 
@@ -137,7 +137,8 @@ export const listingQuestion = ({
     ...(environment === undefined ? {} : { environment }),
     ...(isSafe ? { credential: 'none' } : {}),
     ...((contract.governance.hosts ?? []).length === 0 ? { hosts: [] } : {}),
-    ...((contract.governance.writes ?? []).length === 0 ? { writes: [] } : {}),
+    ...((contract.governance.writes ?? []).length === 0 && !readsShell(contract) ? { writes: [] } : {}),
+    ...(startsPrograms(contract) ? {} : { programs: [] }),
   };
   const names = [
     'user',
@@ -145,6 +146,7 @@ export const listingQuestion = ({
     'hosts',
     'paths',
     'writes',
+    'programs',
     'credential',
     'account',
     'environment',

@@ -16,6 +16,8 @@ export interface CallFacts {
   readonly paths: readonly string[];
   /** Those among them that the call may write. */
   readonly writes: readonly string[];
+  /** Names of the programs that the call starts, as far as they are known before; `bash` for a text that it reads. */
+  readonly programs?: readonly string[];
   /** What is acted on, the whole before its part: `github:repo:shop/checkout#4821`. */
   readonly resource?: string;
   /** Whose account acts outside. */

@@ -152,6 +152,15 @@ describe('isolation, for any risk, trust, tenancy and offer', () => {
     }
   });
 
+  it('CL-3: a shell text runs in namespaces for one tenant alone, and is refused where tenants share what is weaker', () => {
+    const offers = { cli: [executor(['process', 'namespace', 'container'])] };
+    const shell = (tenancy: 'single' | 'shared', inputTrust: 'trusted' | 'untrusted' = 'trusted') =>
+      question(offers, { inputTrust, tenancy }, { isolation: 'namespace' }, 'privileged');
+    expect(chooseExecution(shell('single')).isolation).toBe('namespace');
+    expect(refusal(shell('shared')).type).toBe('sandbox_unavailable');
+    expect(refusal(shell('single', 'untrusted')).type).toBe('sandbox_unavailable');
+  });
+
   it('RT-3: the same question has the same answer', () => {
     const asked = question(
       { cli: [executor(['namespace', 'gvisor'])] },

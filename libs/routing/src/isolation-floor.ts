@@ -14,9 +14,12 @@ const READS: Floor = {
   'untrusted shared': 'namespace',
 };
 const WRITES: Floor = { ...READS, 'trusted shared': 'namespace' };
-/** Arbitrary code and wider rights: design 9 leaves nothing weaker than a container for them. */
+/**
+ * Arbitrary code and wider rights. Where one tenant has the executors to itself, namespaces keep what a person said yes
+ * to inside of its workspace; where tenants share them, or the input came from outside, a kernel of its own does.
+ */
 const PRIVILEGED: Floor = {
-  'trusted single': 'container',
+  'trusted single': 'namespace',
   'trusted shared': 'gvisor',
   'untrusted single': 'gvisor',
   'untrusted shared': 'gvisor',

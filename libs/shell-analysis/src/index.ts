@@ -8,6 +8,7 @@ export {
   type ShellRedirect,
 } from './analysis.ts';
 export type { CommandRules } from './check-commands.ts';
+export { digestOfAnalysis } from './digest-of-analysis.ts';
 export { PLAN_RUNNER, planWords, type StartedCommand } from './plan-words.ts';
 export { type Checked, checkArguments } from './programs/check-arguments.ts';
 export { checkProgram, KNOWN_PROGRAMS, ruleOf } from './programs/check-program.ts';

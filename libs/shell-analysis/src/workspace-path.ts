@@ -10,7 +10,7 @@ export type PlaceOfPath =
   | { readonly in: 'elsewhere' };
 
 const relative = (path: string): PlaceOfPath =>
-  path === '..' || path.startsWith('../')
+  path.startsWith('/') || path === '..' || path.startsWith('../')
     ? { in: 'elsewhere' }
     : { in: 'workspace', path: path.replace(/(.)\/+$/, '$1') };
 

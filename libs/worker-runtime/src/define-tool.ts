@@ -25,6 +25,10 @@ export interface ToolContext {
   readonly testCommand: DeclaredCommand | undefined;
   /** Globs of the task: nothing else of the workspace may be written. Everything when left out. */
   readonly writable?: readonly string[] | undefined;
+  /** The yes of a person that this call took; none where none was needed. */
+  readonly approval?: string | undefined;
+  /** Digest of what the router understood of a shell text among the arguments. */
+  readonly analysis?: string | undefined;
   /** The artifact store with the leave of this call; none where the call has no leave, or the worker no store. */
   readonly artifacts: ArtifactSession | undefined;
   /** Rules of the contract and patterns of this tenant. Whatever is stored or said goes through it. */

@@ -78,6 +78,8 @@ const contextOf = (
   background: body.background === true,
   testCommand: body.testCommand,
   writable: body.writable,
+  approval: body.approvalDigest,
+  analysis: body.analysis,
   artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit, body.traceparent),
   redactor,
   faults: ctx.faults,

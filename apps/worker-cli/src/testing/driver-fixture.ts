@@ -83,6 +83,8 @@ export interface CallOptions {
   readonly writable?: readonly string[];
   readonly artifacts?: NonNullable<ToolContext['artifacts']>;
   readonly redactor?: ToolContext['redactor'];
+  readonly approval?: string;
+  readonly analysis?: string;
 }
 
 export const contextFor = (
@@ -101,6 +103,8 @@ export const contextFor = (
   background: options.background ?? false,
   testCommand: options.testCommand,
   writable: options.writable,
+  approval: options.approval,
+  analysis: options.analysis,
   artifacts: options.artifacts,
   redactor: options.redactor ?? plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },

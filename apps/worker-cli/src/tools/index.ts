@@ -8,6 +8,7 @@ import { prepareWorkspaceTool } from './prepare-workspace.ts';
 import { processRunTool } from './process-run.ts';
 import { readFileTool } from './read-file.ts';
 import { searchCodeTool } from './search-code.ts';
+import { shellRunTool } from './shell-run.ts';
 import { testRunTool } from './test-run.ts';
 
 /** Every tool of this worker, as a flat list. */
@@ -21,4 +22,5 @@ export const createTools = (driver: Driver): readonly AnyTool[] => [
   prepareWorkspaceTool(driver),
   processRunTool(driver),
   testRunTool(driver),
+  shellRunTool(driver),
 ];

@@ -65,7 +65,7 @@ export const verdictOf = (end: CommandEnd, ctx: ToolContext): Pick<Outcome, 'sta
   return { status: 'ok', summary: `Exit code ${end.code} ${time}.` };
 };
 
-const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: CommandEnd): Outcome => {
+export const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: CommandEnd): Outcome => {
   const data = fitData((shares) => commandData(end, shares), ctx.limits.outputBytes - OVERHEAD_BYTES);
   const truncation = truncationOf(end, data);
   const { total } = end.after.changes;

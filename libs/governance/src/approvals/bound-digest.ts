@@ -14,16 +14,30 @@ type Bound = Pick<
   | 'workspace'
   | 'testCommand'
   | 'operation'
+  | 'analysis'
 > & { readonly decision: CallRecord['decision'] };
 
 type Shown = Pick<ApprovalRecord, 'preview' | 'account' | 'resource' | 'files' | 'rule' | 'risk' | 'strength'>;
 
 /** SHA-256 over workspace, working directory, executor, limits and everything that a person was shown. */
 export const boundDigest = (call: Bound, shown: Shown): string => {
-  const { actor, taskId, handler, kind, effect, claim, rerunnable, workspace, testCommand, operation, decision } = call;
+  const { actor, taskId, handler, kind, effect, claim, rerunnable, decision } = call;
+  const { workspace, testCommand, operation, analysis } = call;
   const { preview, account, resource, files, rule, risk, strength } = shown;
   const ran = { actor, taskId, handler, kind, effect, claim, rerunnable, limits: decision.limits };
-  const optional = { workspace, testCommand, operation, preview, account, resource, files, rule, risk, strength };
+  const optional = {
+    workspace,
+    testCommand,
+    operation,
+    analysis,
+    preview,
+    account,
+    resource,
+    files,
+    rule,
+    risk,
+    strength,
+  };
   return digestOf({
     ...ran,
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
