@@ -6,7 +6,7 @@ import type { CommandSettings } from './command/command-settings.ts';
 import { type CommandOptions, compileCommands } from './command/compile-commands.ts';
 import { needProgram } from './sandbox/run-in-sandbox.ts';
 import { makeLayout } from './workspace/layout.ts';
-import { type OpenWorkspace, workspaceOpener } from './workspace/open-workspace.ts';
+import { type OpenWorkspace, type WorkspaceOpener, workspaceOpener } from './workspace/open-workspace.ts';
 import { prepareWorkspace } from './workspace/prepare-workspace.ts';
 import { type Changing, KeptWorkspaces } from './workspace/snapshot/kept-workspaces.ts';
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from './workspace/snapshot/snapshot-limits.ts';
@@ -37,6 +37,8 @@ export interface Driver {
   preparing(ctx: ToolContext): Promise<WorkspaceRecord>;
   /** Removes copies that nobody has used for long; safe beside everything else. */
   sweep(): Promise<void>;
+  /** No sandbox stands any more, and none is made for commands to come; calls run on. */
+  drain(): Promise<void>;
   /** Gives back what the commands were confined with. No call runs any more. */
   close(): Promise<void>;
 }
@@ -55,10 +57,19 @@ export interface DriverOptions {
 /** An existing directory lies where it lies, whatever the storage of the worker is. */
 const isKept = ({ workspace }: ToolContext): boolean => workspace !== undefined && workspace.source.type !== 'existing';
 
+/** What stands for a workspace goes with the record that it was made after. */
+const forgetting = (opener: WorkspaceOpener, { confinement }: CommandSettings): WorkspaceOpener => ({
+  open: (ref) => opener.open(ref),
+  forget(id) {
+    opener.forget(id);
+    confinement.standing.discard(id);
+  },
+});
+
 export const createDriver = async (settings: WorkspaceSettings, options: DriverOptions): Promise<Driver> => {
   await makeLayout(settings.layout);
-  const opener = workspaceOpener(settings);
   const commands = await compileCommands(settings, options.commands ?? {});
+  const opener = forgetting(workspaceOpener(settings), commands);
   const lock = (name: string, signal: AbortSignal): Promise<WorkspaceLock> => {
     const flock = needProgram(settings.programs, 'flock');
     return lockWorkspace({ directory: settings.layout.locks, name, flock, waitMs: options.lockWaitMs, signal });
@@ -93,6 +104,7 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
   return {
     settings,
     commands,
+    drain: () => commands.confinement.standing.close(),
     close: () => commands.confinement.close(),
     inWorkspace: (ctx, use) => keptOf(ctx)?.reading(ctx, use) ?? openHere(ctx, use),
     changing: (ctx, use) =>

@@ -124,6 +124,7 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
   let stopping: Promise<void> | undefined;
   const shutDown = async () => {
     clearInterval(sweeping);
+    void driver.drain();
     await worker.stop();
     await telemetry.shutdown();
     await bus.close();

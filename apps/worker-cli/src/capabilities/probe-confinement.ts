@@ -9,7 +9,8 @@ export const probeGroups = async (configured?: string): Promise<Capability> => {
   const { groups, reason } = findGroups(configured);
   if (groups === undefined) return { works: false, reason: reason ?? 'no control groups' };
   try {
-    await groups.create('probe', { memoryBytes: 64 * 1024 ** 2, processes: 8 }).remove();
+    const group = await groups.create('probe', { memoryBytes: 64 * 1024 ** 2, processes: 8 });
+    await group.remove();
     return { works: true, version: String(groups.version) };
   } catch (thrown) {
     return { works: false, version: String(groups.version), reason: (thrown as Error).message };

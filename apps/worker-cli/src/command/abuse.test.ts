@@ -289,6 +289,7 @@ for (let left = ${count}; left > 0; left -= 1000) fs.writeSync(1, left >= 1000 ?
 
   it('leaves no control group behind', async () => {
     await call(['true']);
+    await fixture.driver.drain();
     const groups = () => readFileSync('/proc/self/cgroup', 'utf8');
     expect(groups()).not.toContain('toolfabric');
     const base = '/sys/fs/cgroup/pids';

@@ -6,6 +6,7 @@ import type { CallGroups } from './cgroup/call-group.ts';
 import { findGroups } from './cgroup/find-groups.ts';
 import type { CommandLimits } from './limits.ts';
 import { seccompFilter } from './seccomp/filter.ts';
+import { StandingSandboxes } from './standing-sandboxes.ts';
 import { writeSystemFiles } from './system-files.ts';
 
 export interface ConfinementSettings {
@@ -31,8 +32,18 @@ export interface Confinement {
   /** Undefined where control groups cannot be had: then limits hold for each process alone. */
   readonly groups: CallGroups | undefined;
   readonly noGroupsReason: string | undefined;
+  /** Sandboxes that wait for the next command of a workspace. */
+  readonly standing: StandingSandboxes;
   close(): Promise<void>;
 }
+
+/** Bytes of memory and processes that are left free for what runs. */
+const FREE_BYTES = 256 * 1024 ** 2;
+const FREE_PROCESSES = 64;
+
+/** Nothing waits for work where what works may need the room. */
+const hasRoom = (groups: CallGroups | undefined): boolean =>
+  process.availableMemory() > FREE_BYTES && (groups?.freeProcesses() ?? FREE_PROCESSES) >= FREE_PROCESSES;
 
 /** Readers of the old file keep it: several workers share one state directory. */
 const replace = async (file: string, content: Buffer): Promise<void> => {
@@ -52,6 +63,7 @@ export const createConfinement = async (settings: ConfinementSettings): Promise<
   const seccomp = filter === undefined ? undefined : join(directory, 'seccomp.bpf');
   if (filter !== undefined && seccomp !== undefined) await replace(seccomp, filter);
   const { groups, reason } = findGroups(settings.cgroup);
+  const standing = new StandingSandboxes(() => hasRoom(groups));
   return {
     programs,
     limits,
@@ -60,6 +72,10 @@ export const createConfinement = async (settings: ConfinementSettings): Promise<
     seccomp,
     groups,
     noGroupsReason: reason,
-    close: async () => groups?.close(),
+    standing,
+    close: async () => {
+      await standing.close();
+      await groups?.close();
+    },
   };
 };

@@ -92,7 +92,7 @@ describe('confined command', () => {
     let begun = () => {};
     const began = new Promise<void>((resolve) => (begun = resolve));
     const running = run('echo on; sleep 0.6', {
-      lock: lock.descriptor,
+      lock: lock.forRun(),
       onOutput: () => {
         begun();
         return 'more';
@@ -212,7 +212,19 @@ describe('confined command', () => {
       const args = ['--pid', '--fork', '--mount-proc', process.execPath, '--input-type=module', '-e', sweep, file];
       execFileSync('unshare', args, { stdio: ['ignore', 'ignore', 'inherit'] });
       expect(own()).toEqual(before);
-      for (const [index, at] of places.entries()) for (const name of before[index] ?? []) rmdirSync(join(at, name));
+      const gone = (path: string) => {
+        try {
+          rmdirSync(path);
+          return true;
+        } catch (thrown) {
+          // The groups of commands that have ended are still being removed.
+          if ((thrown as NodeJS.ErrnoException).code !== 'EBUSY') throw thrown;
+          return false;
+        }
+      };
+      for (const [index, at] of places.entries()) {
+        for (const name of before[index] ?? []) await waitUntil(() => gone(join(at, name)));
+      }
       expect(await run('true')).toMatchObject({ code: 0, survivors: 0, countedBy: 'cgroup' });
     });
 

@@ -62,6 +62,6 @@ export const countSurvivors = async (census: Census): Promise<number> => {
       census.kill();
       killed = true;
     }
-    await new Promise((resolve) => (step < 3 ? setImmediate(resolve) : setTimeout(resolve, Math.min(50, step))));
+    await new Promise((resolve) => (step < 3 ? setImmediate(resolve) : setTimeout(resolve, Math.min(50, step - 2))));
   }
 };

@@ -1,6 +1,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import { execa } from 'execa';
-import { headOf } from './head-of.ts';
+import { type Head, headOf } from './head-of.ts';
 import { type Settled, settle } from './settle.ts';
 
 /** Who a process runs as. Undefined where the worker is not root: then it runs as the worker itself. */
@@ -9,7 +9,8 @@ export interface User {
   readonly gid: number;
 }
 
-export interface ProcessRequest {
+/** What is started. */
+export interface ProcessSpec {
   /** Absolute. */
   readonly file: string;
   readonly args: readonly string[];
@@ -18,10 +19,12 @@ export interface ProcessRequest {
   readonly user: User | undefined;
   /** What the child gets as its descriptors from 3 on: one of this process, or a new pipe to it. */
   readonly descriptors?: readonly (number | 'pipe')[];
+}
+
+/** How a process is waited for. */
+export interface ProcessWatch {
   /** Ends what the process has started, so that it ends by itself; it is killed when that takes too long. */
   readonly onEnd?: () => void;
-  /** Called once it runs, with the ends of its pipes by their number. */
-  readonly onStart?: (started: Started) => void;
   /**
    * Gets standard output while it comes; `enough` ends the process. While a promise is open nothing more is read, and
    * the process waits on its full pipe. It never rejects. Left out, the output is thrown away.
@@ -29,19 +32,30 @@ export interface ProcessRequest {
   readonly onOutput?: OutputListener;
   /** As `onOutput`, for standard error; left out, only its beginning is kept. */
   readonly onErrorOutput?: OutputListener;
+  /** From now on. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
+export type ProcessRequest = ProcessSpec & ProcessWatch;
+
 export type OutputListener = (chunk: Buffer) => Wanted | Promise<Wanted>;
 type Wanted = 'more' | 'enough';
 
-export interface Started {
+/** A process whose end somebody may wait for later. What it writes before is lost, but for the beginning of its errors. */
+export interface RunningProcess {
   readonly pid: number;
-  /** The end of the pipe that the child has as that descriptor. */
+  readonly hasEnded: boolean;
+  /** Resolves when it has ended; never rejects. */
+  readonly ended: Promise<unknown>;
+  /** The beginning of what it has written to standard error so far. */
+  errors(): string;
+  /** The end of the pipe that the child has as that descriptor; what comes before somebody listens is lost. */
   pipe(descriptor: number): Duplex;
   /** Ends the process now. */
   kill(): void;
+  /** Waits for its end; to be called once. */
+  finish(watch: ProcessWatch): Promise<ProcessEnd>;
 }
 
 export type Ending = 'exited' | 'timeout' | 'aborted' | 'enough';
@@ -61,10 +75,10 @@ export class ProcessNotStarted extends Error {
 const PATIENCE_MS = 500;
 const STDERR_LIMIT = 16 * 1024;
 
-const start = (request: ProcessRequest) =>
-  execa(request.file, [...request.args], {
+const start = (spec: ProcessSpec) =>
+  execa(spec.file, [...spec.args], {
     cwd: '/',
-    env: { ...request.env },
+    env: { ...spec.env },
     extendEnv: false,
     preferLocal: false,
     shell: false,
@@ -72,9 +86,10 @@ const start = (request: ProcessRequest) =>
     buffer: false,
     cleanup: true,
     // The types of execa know small numbers only; it takes any.
-    stdio: ['ignore', 'pipe', 'pipe', ...((request.descriptors ?? []) as 3[])],
-    ...(request.user === undefined ? {} : { uid: request.user.uid, gid: request.user.gid }),
+    stdio: ['ignore', 'pipe', 'pipe', ...((spec.descriptors ?? []) as 3[])],
+    ...(spec.user === undefined ? {} : { uid: spec.user.uid, gid: spec.user.gid }),
   });
+type Child = ReturnType<typeof start>;
 
 /** Hands every chunk to `listener`, one at a time; gives back the wait for the last of them. */
 const listen = (stream: Readable, listener: OutputListener | undefined, enough: () => void): (() => Promise<void>) => {
@@ -94,51 +109,88 @@ const listen = (stream: Readable, listener: OutputListener | undefined, enough: 
   return () => open;
 };
 
+class Running implements RunningProcess {
+  readonly pid: number;
+  readonly ended: Promise<Settled>;
+  readonly #child: Child;
+  readonly #errors: Head;
+  #hasEnded = false;
+
+  constructor(child: Child, pid: number, result: Promise<unknown>) {
+    this.#child = child;
+    this.pid = pid;
+    const { nodeChildProcess, stderr } = child;
+    nodeChildProcess.once('exit', () => (this.#hasEnded = true));
+    this.#errors = headOf(stderr as Readable, STDERR_LIMIT);
+    this.ended = settle(nodeChildProcess, [child.stdout as Readable, stderr as Readable]).then(async (settled) => {
+      for (const extra of nodeChildProcess.stdio.slice(3)) extra?.destroy();
+      await result;
+      return settled;
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  errors(): string {
+    return this.#errors.text();
+  }
+
+  pipe(descriptor: number): Duplex {
+    return this.#child.nodeChildProcess.stdio[descriptor] as unknown as Duplex;
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  async finish({ onEnd, onOutput, onErrorOutput, timeoutMs, signal }: ProcessWatch): Promise<ProcessEnd> {
+    let ending: Ending = 'exited';
+    let patience: NodeJS.Timeout | undefined;
+    const end = (why: Ending) => {
+      if (ending !== 'exited') return;
+      ending = why;
+      onEnd?.();
+      if (onEnd === undefined) this.kill();
+      else patience = setTimeout(() => this.kill(), PATIENCE_MS);
+    };
+    const taking = [
+      listen(this.#child.stdout as Readable, onOutput, () => end('enough')),
+      listen(this.#child.stderr as Readable, onErrorOutput, () => end('enough')),
+    ];
+    const timer = setTimeout(() => end('timeout'), timeoutMs);
+    const abort = () => end('aborted');
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      const settled = await this.ended;
+      await Promise.all(taking.map((taken) => taken()));
+      return { ...settled, ending, stderr: this.errors() };
+    } finally {
+      clearTimeout(timer);
+      clearTimeout(patience);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** Starts a program: no shell, no standard input, no inherited environment. Throws `ProcessNotStarted`. */
+export const startProcess = async (spec: ProcessSpec): Promise<RunningProcess> => {
+  const child = start(spec);
+  const result = Promise.resolve(child);
+  if (child.pid !== undefined) return new Running(child, child.pid, result);
+  const failure = await result;
+  throw new ProcessNotStarted(`${spec.file}: ${failure.code ?? 'cannot be started'}`, { cause: failure });
+};
+
 /**
- * Runs one program to its end: no shell, no standard input, no inherited environment. Ended by SIGKILL at the
- * timeout, at the signal, or when `onOutput` has enough; the caller puts what must not survive that into a PID
- * namespace. Memory is bounded whatever the program writes. Throws `ProcessNotStarted`.
+ * Runs one program to its end. Ended by SIGKILL at the timeout, at the signal, or when `onOutput` has enough; the
+ * caller puts what must not survive that into a PID namespace. Memory is bounded whatever the program writes. Throws
+ * `ProcessNotStarted`.
  */
 export const runProcess = async (request: ProcessRequest): Promise<ProcessEnd> => {
   if (request.signal.aborted) return { ending: 'aborted', stderr: '', code: null, outputMayContinue: false };
-  const child = start(request);
-  const result = Promise.resolve(child);
-  if (child.pid === undefined) {
-    const failure = await result;
-    throw new ProcessNotStarted(`${request.file}: ${failure.code ?? 'cannot be started'}`, { cause: failure });
-  }
-  let ending: Ending = 'exited';
-  let patience: NodeJS.Timeout | undefined;
-  const end = (why: Ending) => {
-    if (ending !== 'exited') return;
-    ending = why;
-    request.onEnd?.();
-    if (request.onEnd === undefined) child.kill('SIGKILL');
-    else patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-  };
-  const stdout = child.stdout as Readable;
-  const stderr = child.stderr as Readable;
-  const errors = headOf(stderr, STDERR_LIMIT);
-  const taking = [
-    listen(stdout, request.onOutput, () => end('enough')),
-    listen(stderr, request.onErrorOutput, () => end('enough')),
-  ];
-  request.onStart?.({
-    pid: child.pid,
-    pipe: (descriptor) => child.nodeChildProcess.stdio[descriptor] as unknown as Duplex,
-    kill: () => void child.kill('SIGKILL'),
-  });
-  const timer = setTimeout(() => end('timeout'), request.timeoutMs);
-  const abort = () => end('aborted');
-  request.signal.addEventListener('abort', abort, { once: true });
-  try {
-    const settled = await settle(child.nodeChildProcess, [stdout, stderr]);
-    for (const extra of child.nodeChildProcess.stdio.slice(3)) extra?.destroy();
-    await Promise.all([result, ...taking.map((taken) => taken())]);
-    return { ...settled, ending, stderr: errors.text() };
-  } finally {
-    clearTimeout(timer);
-    clearTimeout(patience);
-    request.signal.removeEventListener('abort', abort);
-  }
+  const running = await startProcess(request);
+  return running.finish(request);
 };

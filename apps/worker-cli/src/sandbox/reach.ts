@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { User } from '../process/run-process.ts';
-import { type Bind, programBinds, type SandboxPrograms, type SandboxSpec } from './sandbox-command.ts';
+import { type Bind, programBinds, type SandboxPrograms } from './sandbox-command.ts';
 import { systemMounts } from './system-mounts.ts';
 
 const mayEnter = (stats: { uid: number; gid: number; mode: number }, user: User): boolean => {
@@ -10,13 +10,17 @@ const mayEnter = (stats: { uid: number; gid: number; mode: number }, user: User)
 };
 
 /** Whether `user` may pass every directory above `path`. */
-export const canReach = async (path: string, user: User): Promise<boolean> => {
+export const canReach = (path: string, user: User): boolean => {
   for (let parent = dirname(path); ; parent = dirname(parent)) {
     // A few microseconds each; asked for one by one in a thread pool they would take a millisecond together.
     if (!mayEnter(statSync(parent), user)) return false;
     if (parent === '/') return true;
   }
 };
+
+/** Whether `user` may pass every directory above every bind. */
+export const canReachAll = (binds: readonly Bind[], user: User): boolean =>
+  binds.every(({ source }) => canReach(source, user));
 
 const place = (index: number): string => `/reach/${index}`;
 
@@ -43,7 +47,7 @@ export const reachedBinds = (binds: readonly Bind[]): Bind[] =>
  */
 export const reachCommand = (
   programs: SandboxPrograms & { readonly setpriv: string },
-  { binds, command }: Pick<SandboxSpec, 'binds' | 'command'>,
+  { binds, needs }: { readonly binds: readonly Bind[]; readonly needs: readonly string[] },
   user: User,
 ): string[] => [
   programs.bwrap,
@@ -51,7 +55,7 @@ export const reachCommand = (
   '--die-with-parent',
   '--new-session',
   ...systemMounts(),
-  ...programBinds([programs.bwrap, programs.prlimit, programs.timeout, programs.setpriv, command[0]]),
+  ...programBinds([programs.bwrap, programs.prlimit, programs.timeout, programs.setpriv, ...needs]),
   // The whole `/proc` of the host: the kernel lets the inner sandbox mount its own only where one is fully visible.
   '--bind',
   '/proc',

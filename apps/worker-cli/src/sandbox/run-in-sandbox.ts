@@ -7,8 +7,8 @@ import {
   runProcess,
   type User,
 } from '../process/run-process.ts';
-import { canReach, reachCommand, reachedBinds } from './reach.ts';
-import { type Bind, SANDBOX_ENV, type SandboxPrograms, type SandboxSpec, sandboxCommand } from './sandbox-command.ts';
+import { canReachAll, reachCommand, reachedBinds } from './reach.ts';
+import { SANDBOX_ENV, type SandboxPrograms, type SandboxSpec, sandboxCommand } from './sandbox-command.ts';
 
 export interface SandboxRequest extends SandboxSpec {
   /** Undefined where the worker is not root. Never root. */
@@ -28,7 +28,7 @@ export const needProgram = (programs: Programs, name: ProgramName): string => {
 };
 
 /** The user who can pass the directories above every bind starts the sandbox himself; for any other, see `reach.ts`. */
-const commandFor = async (programs: Programs, request: SandboxRequest): Promise<[string[], User | undefined]> => {
+const commandFor = (programs: Programs, request: SandboxRequest): [string[], User | undefined] => {
   const own: SandboxPrograms = {
     bwrap: needProgram(programs, 'bwrap'),
     prlimit: needProgram(programs, 'prlimit'),
@@ -36,15 +36,10 @@ const commandFor = async (programs: Programs, request: SandboxRequest): Promise<
     setpriv: programs.setpriv,
   };
   const { user, binds } = request;
-  if (user === undefined || (await allReachable(binds, user))) return [sandboxCommand(own, request), user];
+  if (user === undefined || canReachAll(binds, user)) return [sandboxCommand(own, request), user];
   const inner = sandboxCommand(own, { ...request, binds: reachedBinds(binds) });
   const withSetpriv = { ...own, setpriv: needProgram(programs, 'setpriv') };
-  return [[...reachCommand(withSetpriv, request, user), ...inner], undefined];
-};
-
-const allReachable = async (binds: readonly Bind[], user: User): Promise<boolean> => {
-  for (const { source } of binds) if (!(await canReach(source, user))) return false;
-  return true;
+  return [[...reachCommand(withSetpriv, { binds, needs: [request.command[0]] }, user), ...inner], undefined];
 };
 
 /** Bubblewrap itself could not do its work; the command never ran. */
@@ -56,7 +51,7 @@ const refused = (end: ProcessEnd): boolean => end.code === 1 && /^(bwrap|setpriv
  */
 export const runInSandbox = async (programs: Programs, request: SandboxRequest): Promise<ProcessEnd> => {
   if (request.user?.uid === 0) throw unavailable('a child never runs as root');
-  const [[file = '', ...args], user] = await commandFor(programs, request);
+  const [[file = '', ...args], user] = commandFor(programs, request);
   const { onOutput, timeMs, signal } = request;
   try {
     const end = await runProcess({

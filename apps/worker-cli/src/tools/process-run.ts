@@ -125,7 +125,6 @@ export const settleRun = async (
 
 const run = (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
-  settings.confinement.groups?.prime();
   const resolved = resolveFor(outer, settings.programs, args.argv);
   return driver.changing(outer, async (workspace, lock, ctx) => {
     const cwd = await resolveWorkDirectory(workspace, args.cwd);

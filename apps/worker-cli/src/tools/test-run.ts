@@ -17,7 +17,7 @@ import { ReportOfStreams } from '../test-report/read-report.ts';
 import type { TestReport } from '../test-report/test-report.ts';
 import { workspacePathOf } from '../test-report/workspace-path.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
-import { primeFor, probe, settleRun, timeOf, verdictOf } from './process-run.ts';
+import { probe, settleRun, timeOf, verdictOf } from './process-run.ts';
 
 /** What runners write of their own accord; a call may name others. */
 const REPORT_FILES = ['**/junit*.xml', '**/TEST-*.xml', 'test-results/**', 'coverage/lcov.info'];
@@ -157,7 +157,6 @@ const storeReports = async (
 
 const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> => {
   const settings = driver.commands;
-  primeFor(settings, outer);
   const command = declared(outer);
   const resolved = resolveFor(outer, settings.programs, command.argv);
   const globs = args.artifacts;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,15 +69,29 @@ describe('lock of a workspace', () => {
     expect(order).toEqual(['released', 'second']);
   });
 
-  it('one that somebody has inherited is never handed on', async () => {
+  it('protocol 7 (c): is had only once the processes of the last run are gone, and never kept at hand before', async () => {
     const lock = await take('e');
-    const copy = openSync(`/proc/self/fd/${lock.descriptor}`, 'r');
-    const child = spawn('/bin/sleep', ['5'], { stdio: ['ignore', 'ignore', 'ignore', lock.descriptor] });
+    const run = lock.forRun();
+    const holder = spawn(flock, ['-x', run, '/bin/sleep', '20'], { stdio: 'ignore', detached: true });
+    await waitUntil(async () => !(await others('e.run', 0.01)));
     await lock.release();
     expect(await errorType(take('e', 100))).toBe('workspace_busy');
-    child.kill('SIGKILL');
-    await (await take('e')).release();
-    closeSync(copy);
+    const second = take('e', 5_000);
+    process.kill(-(holder.pid ?? 0), 'SIGKILL');
+    await (await second).release();
+    const third = await take('e');
+    expect(await others('e.run', 1)).toBe(true);
+    await third.release();
+  });
+
+  it('one from which no process is left goes back to be kept at hand', async () => {
+    const lock = await take('g');
+    const holder = spawn(flock, ['-x', lock.forRun(), '/bin/sleep', '20'], { stdio: 'ignore', detached: true });
+    await waitUntil(async () => !(await others('g.run', 0.01)));
+    lock.isAloneAgain();
+    await lock.release();
+    await (await take('g', 100)).release();
+    process.kill(-(holder.pid ?? 0), 'SIGKILL');
   });
 
   it('a lock file that was removed meanwhile is not the lock', async () => {

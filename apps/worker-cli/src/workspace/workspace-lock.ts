@@ -23,6 +23,9 @@ const MOST_NOTE_BYTES = 8 * 1024;
 
 const parked = new ParkedLocks();
 
+/** Held by the processes of a command, by nobody between two of them. */
+const runLockOf = (path: string): string => `${path}.run`;
+
 /** A kernel lock that this process holds: kept by a pause, freed by its death (protocol 7 (c)). */
 export class WorkspaceLock {
   readonly #file: FileHandle;
@@ -36,13 +39,16 @@ export class WorkspaceLock {
     this.#takenAt = takenAt;
   }
 
-  /** Whoever inherits it holds the lock too, until the last of its copies is closed. */
-  get descriptor(): number {
+  /**
+   * Path of the lock that the processes of a command hold (protocol 7 (c)). Whoever asks for it is about to start some:
+   * until they are counted and gone this lock goes back to the kernel, and its next holder waits for that one.
+   */
+  forRun(): string {
     this.#isShared = true;
-    return this.#file.fd;
+    return runLockOf(this.#path);
   }
 
-  /** Whoever had inherited it is gone. */
+  /** No process of a command is left. */
   isAloneAgain(): void {
     this.#isShared = false;
   }
@@ -65,14 +71,21 @@ export class WorkspaceLock {
   }
 }
 
+/**
+ * Takes the lock and then sees that of the runs free, which it lets go again with its descriptor. Constant; what it is
+ * about is passed beside it.
+ */
+const TAKE = `"$1" -x -w "$2" -E ${TAKEN} 3 && exec "$1" -x -w "$2" -E ${TAKEN} 4`;
+const SHELL = '/bin/sh';
+
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-const flockRequest = (request: LockRequest, descriptor: number): ProcessRequest => ({
-  file: request.flock,
-  args: ['-x', '-w', (request.waitMs / 1000).toFixed(3), '-E', String(TAKEN), '3'],
+const takeRequest = (request: LockRequest, lock: number, run: number): ProcessRequest => ({
+  file: SHELL,
+  args: ['-c', TAKE, 'take', request.flock, (request.waitMs / 1000).toFixed(3)],
   env: {},
   user: isRoot() ? NOBODY : undefined,
-  descriptors: [descriptor],
+  descriptors: [lock, run],
   timeoutMs: request.waitMs + 2_000,
   signal: request.signal,
 });
@@ -90,7 +103,8 @@ const refuseWith = (end: ProcessEnd): FabricError => {
 
 /**
  * Takes the lock, waiting at most `waitMs`; throws `workspace_busy`. The program `flock` locks the descriptor that it
- * inherits; the lock belongs to the open file, which this process keeps, so it stays when the program has ended.
+ * inherits; the lock belongs to the open file, which this process keeps, so it stays when the program has ended. A lock
+ * that is at hand was held here ever since, so that no command of another worker can have begun meanwhile.
  */
 export const lockWorkspace = async (request: LockRequest): Promise<WorkspaceLock> => {
   const path = join(request.directory, request.name);
@@ -98,7 +112,8 @@ export const lockWorkspace = async (request: LockRequest): Promise<WorkspaceLock
   if (atHand !== undefined) return new WorkspaceLock(path, atHand);
   const file = await open(path, OPEN_OR_CREATE, 0o600);
   try {
-    const end = await parked.waitingFor(path, () => runProcess(flockRequest(request, file.fd)));
+    await using run = await open(runLockOf(path), OPEN_OR_CREATE, 0o600);
+    const end = await parked.waitingFor(path, () => runProcess(takeRequest(request, file.fd, run.fd)));
     if (end.ending !== 'exited' || end.code !== 0) throw refuseWith(end);
     return new WorkspaceLock(path, { file, takenAt: performance.now() });
   } catch (thrown) {

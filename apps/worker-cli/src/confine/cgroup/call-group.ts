@@ -30,12 +30,15 @@ export interface CallGroup {
 
 export interface CallGroups {
   readonly version: 1 | 2;
-  create(name: string, limits: GroupLimits): CallGroup;
+  /** Makes the group of one command. Not on this thread: the kernel lets whoever makes or removes one wait for a move. */
+  create(name: string, limits: GroupLimits): Promise<CallGroup>;
   /**
    * The first process that is moved after a while waits until every processor has passed a quiet point, some ten
-   * milliseconds. Asked for early, that wait is over when a command has been made ready. Changes nothing.
+   * milliseconds. Asked for while a process is started, that wait is over when that is to be moved. Changes nothing.
    */
   prime(): void;
+  /** Processes that may still be started; undefined where nothing says so. */
+  freeProcesses(): number | undefined;
   /** Removes the groups of workers that are dead. */
   sweep(): void;
   /** Ends them with the worker. */

@@ -16,7 +16,7 @@ describe('control groups', () => {
 
   it.skipIf(!canMake)('are made and removed below their worker, and count nothing at first', async () => {
     const { groups } = findGroups(undefined);
-    const group = groups?.create('one', { memoryBytes: 64 * 1024 ** 2, processes: 8 });
+    const group = await groups?.create('one', { memoryBytes: 64 * 1024 ** 2, processes: 8 });
     expect(group?.members()).toEqual([]);
     expect(group?.hits()).toEqual({ memory: 0, processes: 0 });
     expect(group?.cpuMs()).toBe(0);

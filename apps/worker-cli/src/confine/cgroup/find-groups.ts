@@ -74,12 +74,12 @@ const open = (configured: string | undefined): CallGroups => {
   const all = hierarchies();
   const [memory, pids, cpuacct] = ['memory', 'pids', 'cpuacct'].map((name) => directoryOf(all, name, configured));
   if (memory !== undefined && pids !== undefined && cpuacct !== undefined) {
-    return groupsOfVersion1({ memory, pids, cpuacct });
+    return groupsOfVersion1({ memory, pids, cpuacct }, directoryOf(all, 'pids', undefined));
   }
   const unified = directoryOf(all, '', configured);
   if (unified === undefined) throw new Error('no control groups are mounted');
   if (configured === undefined) stepAside(unified);
-  return groupsOfVersion2(unified);
+  return groupsOfVersion2(unified, directoryOf(hierarchies(), '', undefined));
 };
 
 /**

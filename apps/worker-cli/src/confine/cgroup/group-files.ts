@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { close, openSync, readdirSync, readFileSync, rmdirSync, writeFileSync, write as writeToFile } from 'node:fs';
+import { rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export const readText = (directory: string, file: string): string => readFileSync(join(directory, file), 'utf8');
@@ -9,17 +9,13 @@ export const readNumber = (directory: string, file: string): number => Number(re
 export const write = (directory: string, file: string, value: string | number): void =>
   writeFileSync(join(directory, file), String(value));
 
+/** As `write`, not on this thread. */
+export const set = (directory: string, file: string, value: string | number): Promise<void> =>
+  writeFile(join(directory, file), String(value));
+
 /** Moves a process into a group; not on this thread, since the kernel may let it wait. */
 export const addTo = (directory: string, pid: number): Promise<void> =>
   writeFile(join(directory, 'cgroup.procs'), String(pid));
-
-/** Above every number that the kernel gives to a process. */
-const NO_PROCESS = 4_194_304;
-
-/** The kernel waits before it looks for the process, and then there is none. */
-export const primeMoves = (directory: string): void => {
-  addTo(directory, NO_PROCESS).catch(() => {});
-};
 
 /** A number of a file of `key value` lines; 0 where it is not there. */
 export const readKey = (directory: string, file: string, key: string): number => {
@@ -27,6 +23,16 @@ export const readKey = (directory: string, file: string, key: string): number =>
     .split('\n')
     .find((one) => one.startsWith(`${key} `));
   return line === undefined ? 0 : Number(line.slice(key.length + 1));
+};
+
+/** Of a group; undefined for one without a limit. */
+export const freeProcessesOf = (directory: string): number | undefined => {
+  try {
+    const free = readNumber(directory, 'pids.max') - readNumber(directory, 'pids.current');
+    return Number.isNaN(free) ? undefined : free;
+  } catch {
+    return undefined;
+  }
 };
 
 const hasEnded = (pid: number): boolean => {
@@ -47,6 +53,27 @@ export const membersOf = (directory: string): number[] =>
     .map(Number)
     .filter((pid) => !hasEnded(pid));
 
+const OWN_GROUPS = '/proc/self/cgroup';
+
+/**
+ * Makes the moves that follow within some milliseconds quick, where this process is in `directory`: it is moved to where
+ * it is. Nothing but the write is left to the thread pool, and goes on while this thread starts a process.
+ */
+export const primerOf = (directory: string): (() => void) => {
+  const groups = readFileSync(OWN_GROUPS, 'latin1');
+  if (!membersOf(directory).includes(process.pid)) return () => {};
+  return () => {
+    try {
+      // Somebody may have moved it elsewhere.
+      if (readFileSync(OWN_GROUPS, 'latin1') !== groups) return;
+      const file = openSync(join(directory, 'cgroup.procs'), 'w');
+      writeToFile(file, String(process.pid), () => close(file));
+    } catch {
+      // Without it the first move takes longer.
+    }
+  };
+};
+
 export const killAll = (pids: readonly number[]): void => {
   for (const pid of pids) {
     try {
@@ -63,7 +90,7 @@ const REMOVE_TRIES = 60;
 export const removeGroup = async (directory: string): Promise<boolean> => {
   for (let step = 0; step < REMOVE_TRIES; step += 1) {
     try {
-      rmdirSync(directory);
+      await rmdir(directory);
       return true;
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;

@@ -1,15 +1,18 @@
 import { mkdirSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
 import {
   addTo,
+  freeProcessesOf,
   killAll,
   membersOf,
-  primeMoves,
+  primerOf,
   readKey,
   readNumber,
   removeGroup,
   removeTree,
+  set,
   write,
 } from './group-files.ts';
 import { ownerName, sweepDead } from './owner-name.ts';
@@ -23,14 +26,20 @@ export interface Delegated {
 
 const NANOSECONDS = 1_000_000;
 
-const setLimits = (at: Delegated, limits: GroupLimits): void => {
-  write(at.memory, 'memory.limit_in_bytes', limits.memoryBytes);
-  try {
-    write(at.memory, 'memory.memsw.limit_in_bytes', limits.memoryBytes);
-  } catch {
-    // This kernel does not count swap; there is nothing to cap.
-  }
-  write(at.pids, 'pids.max', limits.processes);
+/** While one waits in the kernel, the others would only keep threads of the pool from other work. */
+const oneByOne = async (at: Delegated, work: (directory: string) => Promise<unknown>): Promise<void> => {
+  for (const directory of Object.values(at)) await work(directory);
+};
+
+const setMemory = async ({ memory }: Delegated, { memoryBytes }: GroupLimits): Promise<void> => {
+  await set(memory, 'memory.limit_in_bytes', memoryBytes);
+  // A kernel that does not count swap has nothing to cap.
+  await set(memory, 'memory.memsw.limit_in_bytes', memoryBytes).catch(() => {});
+};
+
+const setLimits = async (at: Delegated, limits: GroupLimits): Promise<void> => {
+  await setMemory(at, limits);
+  await set(at.pids, 'pids.max', limits.processes);
 };
 
 const killMembers = (at: Delegated): void => {
@@ -40,9 +49,7 @@ const killMembers = (at: Delegated): void => {
 };
 
 const groupAt = (at: Delegated): CallGroup => ({
-  async add(pid) {
-    await Promise.all(Object.values(at).map((directory) => addTo(directory, pid)));
-  },
+  add: (pid) => oneByOne(at, (directory) => addTo(directory, pid)),
   members: () => membersOf(at.pids),
   hits: () => ({
     memory: readKey(at.memory, 'memory.oom_control', 'oom_kill'),
@@ -51,9 +58,7 @@ const groupAt = (at: Delegated): CallGroup => ({
   cpuMs: () => readNumber(at.cpuacct, 'cpuacct.usage') / NANOSECONDS,
   maxMemoryBytes: () => readNumber(at.memory, 'memory.max_usage_in_bytes'),
   kill: () => killMembers(at),
-  async remove() {
-    await Promise.all(Object.values(at).map(removeGroup));
-  },
+  remove: () => oneByOne(at, removeGroup),
 });
 
 const below = (at: Delegated, name: string): Delegated => ({
@@ -62,25 +67,28 @@ const below = (at: Delegated, name: string): Delegated => ({
   cpuacct: join(at.cpuacct, name),
 });
 
-const make = (at: Delegated): Delegated => {
-  for (const directory of Object.values(at)) mkdirSync(directory, { recursive: true });
-  return at;
+const make = async (at: Delegated): Promise<void> => {
+  await oneByOne(at, (directory) => mkdir(directory, { recursive: true }));
 };
 
-/** Groups of cgroup version 1: one directory a controller. Throws where none can be made. */
-export const groupsOfVersion1 = (delegated: Delegated): CallGroups => {
+/** Groups of cgroup version 1: one directory a controller; this process is in `home`. Throws where none can be made. */
+export const groupsOfVersion1 = (delegated: Delegated, home: string | undefined): CallGroups => {
   // A directory that nobody has delegated is not made here.
   for (const directory of Object.values(delegated)) statSync(directory);
-  const own = make(below(delegated, ownerName()));
+  const own = below(delegated, ownerName());
+  for (const directory of Object.values(own)) mkdirSync(directory);
+  const prime = home === undefined ? () => {} : primerOf(home);
   return {
     version: 1,
-    create(name, limits) {
+    async create(name, limits) {
       // Together with the worker's own, should somebody have tidied that away while it was empty.
-      const at = make(below(own, name));
-      setLimits(at, limits);
+      const at = below(own, name);
+      await make(at);
+      await setLimits(at, limits);
       return groupAt(at);
     },
-    prime: () => primeMoves(own.pids),
+    prime,
+    freeProcesses: () => freeProcessesOf(delegated.pids),
     sweep() {
       for (const directory of Object.values(delegated)) sweepDead(directory);
     },

@@ -1,16 +1,19 @@
 import { existsSync, mkdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallGroup, CallGroups, GroupLimits } from './call-group.ts';
 import {
   addTo,
+  freeProcessesOf,
   killAll,
   membersOf,
-  primeMoves,
+  primerOf,
   readKey,
   readNumber,
   readText,
   removeGroup,
   removeTree,
+  set,
   write,
 } from './group-files.ts';
 import { ownerName, sweepDead } from './owner-name.ts';
@@ -29,10 +32,10 @@ const handDown = (directory: string): void => {
   if (wanted.length > 0) write(directory, 'cgroup.subtree_control', wanted.map((name) => `+${name}`).join(' '));
 };
 
-const setLimits = (at: string, limits: GroupLimits): void => {
-  write(at, 'memory.max', limits.memoryBytes);
-  if (existsSync(join(at, 'memory.swap.max'))) write(at, 'memory.swap.max', 0);
-  write(at, 'pids.max', limits.processes);
+const setLimits = async (at: string, limits: GroupLimits): Promise<void> => {
+  await set(at, 'memory.max', limits.memoryBytes);
+  if (existsSync(join(at, 'memory.swap.max'))) await set(at, 'memory.swap.max', 0);
+  await set(at, 'pids.max', limits.processes);
 };
 
 const groupAt = (at: string): CallGroup => ({
@@ -58,7 +61,7 @@ const groupAt = (at: string): CallGroup => ({
  * Groups of cgroup version 2, below one delegated directory that holds no process of its own. Throws where none can be
  * made. Written after the kernel's documentation; no machine with these controllers has run it yet.
  */
-export const groupsOfVersion2 = (delegated: string): CallGroups => {
+export const groupsOfVersion2 = (delegated: string, home: string | undefined): CallGroups => {
   handDown(delegated);
   const own = join(delegated, ownerName());
   const makeOwn = () => {
@@ -66,17 +69,19 @@ export const groupsOfVersion2 = (delegated: string): CallGroups => {
     handDown(own);
   };
   makeOwn();
+  const prime = home === undefined ? () => {} : primerOf(home);
   return {
     version: 2,
-    create(name, limits) {
+    async create(name, limits) {
       // Somebody may have tidied it away while it was empty.
       if (!existsSync(own)) makeOwn();
       const at = join(own, name);
-      mkdirSync(at);
-      setLimits(at, limits);
+      await mkdir(at);
+      await setLimits(at, limits);
       return groupAt(at);
     },
-    prime: () => primeMoves(own),
+    prime,
+    freeProcesses: () => freeProcessesOf(delegated),
     sweep: () => sweepDead(delegated),
     async close() {
       removeTree(own);
