@@ -4,6 +4,7 @@ import { parseQuotas, type QuotaConfig } from '@toolfabric/governance';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { z } from 'zod';
+import type { WebhookConfig } from './approvals/webhook.ts';
 
 export interface RouterConfig {
   readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
@@ -21,6 +22,8 @@ export interface RouterConfig {
   readonly telemetry: TelemetrySettings;
   /** Of the installation: makes the marks of redacted secrets. Without it arguments and results are not recorded. */
   readonly redactionSecret?: Uint8Array;
+  /** Whom to tell about approvals; nobody when left out. */
+  readonly webhook?: WebhookConfig;
   /** No health port when left out. */
   readonly healthPort?: number;
   /** Loopback when left out; a pod's probes come from the node. */
@@ -35,6 +38,8 @@ const Environment = z.object({
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
   TOOLFABRIC_POLICY_DIR: z.string().min(1).optional(),
   TOOLFABRIC_QUOTAS: z.string().min(1).optional(),
+  TOOLFABRIC_APPROVAL_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
+  TOOLFABRIC_APPROVAL_WEBHOOK_SECRET_FILE: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
   TOOLFABRIC_TENANCY: z.enum(['single', 'shared']).default('shared'),
   TOOLFABRIC_ENVIRONMENT: z.enum(['development', 'production']).default('production'),
@@ -52,10 +57,24 @@ const quotasFrom = (file: string | undefined): QuotaConfig =>
 const MIN_SECRET_BYTES = 32;
 
 /** As the workers read it, so that marks can be compared. */
-const readSecret = (file: string): Uint8Array => {
+const readSecret = (file: string, variable = 'TOOLFABRIC_REDACTION_KEY_FILE'): Uint8Array => {
   const secret = Buffer.from(readFileSync(file, 'utf8').trim(), 'utf8');
   if (secret.length >= MIN_SECRET_BYTES) return secret;
-  throw new Error(`TOOLFABRIC_REDACTION_KEY_FILE: holds fewer than ${MIN_SECRET_BYTES} bytes`);
+  throw new Error(`${variable}: holds fewer than ${MIN_SECRET_BYTES} bytes`);
+};
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+const webhookFrom = (url: string | undefined, secretFile: string | undefined): Pick<RouterConfig, 'webhook'> => {
+  if (url === undefined && secretFile === undefined) return {};
+  if (url === undefined || secretFile === undefined)
+    throw new Error('TOOLFABRIC_APPROVAL_WEBHOOK_URL and TOOLFABRIC_APPROVAL_WEBHOOK_SECRET_FILE go together');
+  const { protocol, hostname, username, password } = new URL(url);
+  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
+    throw new Error('TOOLFABRIC_APPROVAL_WEBHOOK_URL: beyond loopback it must be https');
+  if (username !== '' || password !== '')
+    throw new Error('TOOLFABRIC_APPROVAL_WEBHOOK_URL: holds a user or a password; notices are signed instead');
+  return { webhook: { url, secret: readSecret(secretFile, 'TOOLFABRIC_APPROVAL_WEBHOOK_SECRET_FILE') } };
 };
 
 /** Throws with the names of the variables that are missing or wrong. Reads the key files. */
@@ -81,6 +100,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
       ? {}
       : { redactionSecret: readSecret(values.TOOLFABRIC_REDACTION_KEY_FILE) }),
+    ...webhookFrom(values.TOOLFABRIC_APPROVAL_WEBHOOK_URL, values.TOOLFABRIC_APPROVAL_WEBHOOK_SECRET_FILE),
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     ...(values.TOOLFABRIC_HEALTH_PORT === undefined ? {} : { healthPort: values.TOOLFABRIC_HEALTH_PORT }),

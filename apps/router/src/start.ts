@@ -8,6 +8,8 @@ import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import { accountsOf } from './accounts.ts';
 import { ApprovalBook } from './approvals/approval-book.ts';
 import { decideAgain } from './approvals/decide-again.ts';
+import { pruneApprovals } from './approvals/prune-approvals.ts';
+import { ApprovalWebhook } from './approvals/webhook.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
 import { ShardHolder } from './hold-shards.ts';
@@ -129,6 +131,17 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   return { services, policy, mark };
 };
 
+const webhookLoop = (
+  { webhook: config }: RouterConfig,
+  { ctx, approvals: book }: RouterServices,
+  shards: ShardHolder,
+  stop: AbortSignal,
+): Promise<void>[] => {
+  if (config === undefined) return [];
+  const webhook = new ApprovalWebhook({ ctx, book, config, shards: () => shards.held });
+  return [loop(ctx.log, 'approval-webhook', 500, stop, () => webhook.turn())];
+};
+
 /**
  * Start order: connection, catalogue, one look at the life signs, result feeds, sweeps, and only then requests.
  * Stop order: no new requests, sweeps and feeds end what they have begun, leases are given up, the connection closes.
@@ -174,6 +187,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       seen.open = open.reduce((sum, count) => sum + count, 0);
     }),
     loop(log, 'approvals', 1_000, stop.signal, () => services.approvals.refresh()),
+    ...webhookLoop(config, services, shards, stop.signal),
     loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
     loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
@@ -182,7 +196,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
       await mark.announce(policy.version);
     }),
     loop(log, 'operations', PRUNE_EVERY_MS, stop.signal, async () => {
-      if (shards.held.includes(0)) await Promise.all([pruneOperations(ctx), pruneUnknowns(ctx)]);
+      if (shards.held.includes(0)) await Promise.all([pruneOperations(ctx), pruneUnknowns(ctx), pruneApprovals(ctx)]);
     }),
     loop(log, 'fill', 5_000, stop.signal, async () => {
       services.fill.share = await bus.fill(config.kinds);
