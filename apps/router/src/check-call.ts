@@ -179,6 +179,7 @@ export const checkCall = async (
       : { writable: task.constraints.writable }),
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
     ...shellDigest(contract, args),
+    ...ctx.policyMark(),
     ...toldBy(request),
   };
   checkMessage(record);

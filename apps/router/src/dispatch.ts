@@ -27,8 +27,11 @@ export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promi
   const { subject, data } = workMessage(ctx, call, await ctx.contractOf(call.tool));
   try {
     const { callId, epoch, pin } = call;
-    const { sequence } = await ctx.ports.work.publish(call.kind, subject, workMessageId(callId, epoch, pin), data);
-    const sent = { epoch, sequence, ...(pin === undefined ? {} : { pin }) };
+    const watermark = call.decidedAgain ? call.watermark : undefined;
+    const id = workMessageId(callId, epoch, pin, watermark);
+    const { sequence } = await ctx.ports.work.publish(call.kind, subject, id, data);
+    const under = watermark === undefined ? {} : { watermark };
+    const sent = { epoch, sequence, ...(pin === undefined ? {} : { pin }), ...under };
     const recent = ctx.recent.get(call.callId);
     if (recent) ctx.recent.set(call.callId, { ...recent, sent });
     ctx.faults.at('router.after-publish');
@@ -71,7 +74,7 @@ const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCa
   const { policyVersion } = approval;
   const again = policyVersion === undefined ? {} : { policyVersion };
   if ((await takeResource(ctx, call)) === 'waiting') return stored;
-  const queued = await changeCall(ctx, stored, { type: 'queue', ...again });
+  const queued = await changeCall(ctx, stored, { type: 'queue', ...again, ...ctx.policyMark() });
   ctx.faults.at('router.after-queued');
   return queued.done ? queued : giveBack(ctx, stored);
 };

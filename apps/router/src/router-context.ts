@@ -2,6 +2,7 @@ import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
 import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { DecidedAgain } from './approvals/decide-again.ts';
+import type { DecidedQueued } from './policy/decide-queued.ts';
 import type { RecentCalls } from './recent-calls.ts';
 import type { DecidedCall } from './record-payloads.ts';
 import type { TaskHomes } from './task-home.ts';
@@ -21,6 +22,10 @@ export interface RouterContext {
   readonly recordPayloads: (call: CallRecord) => void;
   /** What was asked of the policy and answered, redacted, for the trace; nothing without a redaction key. Never waits. */
   readonly recordDecision: (decided: DecidedCall) => void;
+  /** Under which number of the policy this router decides; nothing while it knows none. */
+  readonly policyMark: () => { readonly watermark?: number };
+  /** What the policy of now says of a call that waits in a queue (protocol 6). */
+  readonly decideQueued: (call: CallRecord) => Promise<DecidedQueued>;
   /** What this router stored last of calls in flight: saves reads, decides nothing. */
   readonly recent: RecentCalls;
   /** Tells whoever waits; lossy. */
@@ -33,6 +38,8 @@ export interface RouterContext {
   readonly carryOn: (tenant: string, callId: string) => void;
   /** Whether a worker of the kind keeps workspaces on storage of its own, so that others need their snapshots. */
   readonly storesApart: (kind: string) => boolean;
+  /** Whether the policy of now lets the actor of a call have what another call brought forth. */
+  readonly isStillAllowed: (call: CallRecord) => Promise<boolean>;
   /** Asks the policy of now about a call that a person has approved. */
   readonly decideAgain: (call: CallRecord) => Promise<DecidedAgain>;
   /** By the key of its OPEN entry: a person is asked and nothing else can happen to the call, so that nobody need look. */

@@ -26,6 +26,7 @@ import { changeCall, readCall } from './change-call.ts';
 import { changeClaim, readClaim } from './claims.ts';
 import { closeCall, endCall } from './close-call.ts';
 import { dispatchCall, publishWork } from './dispatch.ts';
+import { decideWaiting, isOvertaken } from './policy/decide-waiting.ts';
 import { requeue } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { settleStored } from './settle-call.ts';
@@ -138,6 +139,10 @@ const checkOperation = async (ctx: RouterContext, call: StoredCall): Promise<voi
   if (end?.result && isFinal(end.state)) {
     // A recorded result goes only to whoever may read that call (protocol 4).
     if (!isSameActor(end.actor, actor)) return closeCall(ctx, await endCall(ctx, call, errorOutcome('conflict'), 0));
+    if (!(await ctx.isStillAllowed(call.value))) {
+      const denied = { ...errorOutcome('denied_by_policy'), status: 'denied' as const };
+      return closeCall(ctx, await endCall(ctx, call, denied, 0));
+    }
     const { callId, tool, decision, attempt, status, ...outcome } = end.result;
     if (status === 'needs_approval') return;
     await closeCall(ctx, await endCall(ctx, call, { ...outcome, status }, attempt));
@@ -180,6 +185,8 @@ const carryOut = async (
       return checkOperation(ctx, call);
     case 'publish':
       return publish(ctx, entry, call, claim);
+    case 'decide_again':
+      return decideWaiting(ctx, entry, call);
     case 'unpin':
       return unpin(ctx, entry, call, claim);
     case 'settle':
@@ -240,6 +247,7 @@ const sweepEntry = async (ctx: RouterContext, entry: Opened): Promise<void> => {
     claim,
     holderDead,
     workGone,
+    policyMoved: isOvertaken(ctx, call?.value),
     pinLost: queued && call !== undefined && (await isPinLost(ctx, call.value)),
     now: ctx.clock.now(),
     graceMs: ctx.pace.openGraceMs,

@@ -34,6 +34,7 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
   args: call.args,
   argsHash: call.argsHash,
   decision: call.decision,
+  ...(call.watermark === undefined ? {} : { watermark: call.watermark }),
   ...redactionOf(governance),
   ...(call.workspace === undefined ? {} : { workspace: call.workspace }),
   ...(call.operation === undefined ? {} : { operation: call.operation }),

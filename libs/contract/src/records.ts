@@ -91,6 +91,10 @@ export const CallRecord = z.strictObject({
   background: z.boolean().optional(),
   /** Pin slot that its work message of the present epoch went to. */
   pin: z.string().optional(),
+  /** Number of the policy that decided it; a later one decides again (protocol 6). */
+  watermark: z.int().nonnegative().optional(),
+  /** It waited while the policy changed, and was decided again. */
+  decidedAgain: z.boolean().optional(),
   testCommand: DeclaredCommand.optional(),
   /** SHA-256 over the canonical JSON of what a shell text among the arguments means. */
   analysis: z.string().optional(),
@@ -112,6 +116,8 @@ export const OpenEntry = z.strictObject({
       sequence: z.int(),
       /** The pin slot that it was sent to; none for a message that any worker of the kind may take. */
       pin: z.string().optional(),
+      /** Number of the policy under which it was sent, where a later one had decided again. */
+      watermark: z.int().optional(),
     })
     .optional(),
 });

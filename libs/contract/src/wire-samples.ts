@@ -385,6 +385,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['Envelope', 'work', { type: 'toolfabric/work/1', kid: 'router-1', sig: 'AA', body: '{"a":1}' }],
   ['WorkBody', 'run', work],
   ['WorkBody', 'constrained', { ...work, writable: ['src/**'] }],
+  ['WorkBody', 'under-policy', { ...work, watermark: 3 }],
   ['WorkBody', 'of-operation', { ...work, operation: 'op.0f2a' }],
   [
     'WorkBody',
@@ -395,6 +396,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['DeadLetter', 'forged', { reason: 'signature', subject: work.subject, excerpt: 'AA==', sequence: 5, by: 'w-1', at }],
   ['CallRecord', 'accepted', { ...call, state: 'accepted' }],
   ['CallRecord', 'constrained', { ...call, state: 'queued', writable: ['src/**'] }],
+  ['CallRecord', 'under-policy', { ...call, state: 'queued', watermark: 3, decidedAgain: true }],
   ['CallRecord', 'awaiting-approval', { ...call, state: 'awaiting_approval' }],
   ['CallRecord', 'queued', { ...call, state: 'queued', epoch: 2 }],
   ['CallRecord', 'joined', { ...call, state: 'joined' }],
@@ -560,6 +562,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ],
   ['SpanRecord', 'full', span],
   ['PayloadRecord', 'arguments', payload],
+  ['PayloadRecord', 'policy-input', { ...payload, kind: 'policy_input' }],
   ['TraceCall', 'full', traceCall],
   ['TraceEvent', 'full', traceEvent],
   ['ArtifactId', 'plain', artifactId],

@@ -8,6 +8,9 @@ import { Effect } from './tool-contract.ts';
 export const Envelope = z.strictObject({ type: z.string(), kid: z.string(), sig: z.string(), body: z.string() });
 export type Envelope = z.infer<typeof Envelope>;
 
+/** What a bell begins with that tells the number of the policy, which holds from then on. */
+export const POLICY_BELL = 'policy:';
+
 export const WORK_TYPE = 'toolfabric/work/1';
 
 /** The body of a work message. What the signature covers is all of it. */
@@ -36,6 +39,8 @@ export const WorkBody = z.strictObject({
   argsHash: z.string(),
   workspace: WorkspaceRef.optional(),
   decision: DecisionSummary,
+  /** Number of the policy that decided it: a worker that knows of a later one hands the message back. */
+  watermark: z.int().nonnegative().optional(),
   /** Acknowledged once it is claimed, and then run on the life of its worker (protocol 9). */
   background: z.boolean().optional(),
   testCommand: DeclaredCommand.optional(),

@@ -1,6 +1,7 @@
 import {
   type CallRecord,
   type CallState,
+  type DecisionSummary,
   ERROR_TABLE,
   type ErrorType,
   type Outcome,
@@ -15,7 +16,13 @@ export const isAnswered = (state: CallState): boolean => isFinal(state) || state
 
 export type CallEvent =
   /** Protocol 3 (4): everything that had to be taken is taken. */
-  | { readonly type: 'queue' /** Of the policy that was asked again. */; readonly policyVersion?: string }
+  | {
+      readonly type: 'queue' /** Of the policy that was asked again. */;
+      readonly policyVersion?: string;
+      readonly watermark?: number;
+    }
+  /** Protocol 6: while it waited the policy moved, and says the same or less. */
+  | { readonly type: 'decide_again'; readonly decision: DecisionSummary; readonly watermark: number }
   | { readonly type: 'join' }
   /** L5: while a person was asked, the clock of the execution stood still. */
   | { readonly type: 'approve'; readonly at: number }
@@ -121,7 +128,16 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
   switch (event.type) {
     case 'queue':
       if (call.state !== 'accepted' && call.state !== 'joined') return undefined;
-      return { ...call, state: 'queued', decision: decidedBy(call, event.policyVersion) };
+      return {
+        ...call,
+        state: 'queued',
+        decision: decidedBy(call, event.policyVersion),
+        ...(event.watermark === undefined ? {} : { watermark: event.watermark }),
+      };
+    case 'decide_again':
+      return call.state === 'queued'
+        ? { ...call, decision: event.decision, watermark: event.watermark, decidedAgain: true }
+        : undefined;
     case 'join':
       return call.state === 'accepted' ? { ...call, state: 'joined' } : undefined;
     case 'approve':

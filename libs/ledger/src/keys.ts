@@ -34,6 +34,8 @@ export const resourceKey = (tenant: string, resource: string): string =>
   `resource.${tenant}.${shortHash('resource', resource)}`;
 export const routerPrefix = 'router';
 export const routerKey = (incarnation: string): string => `${routerPrefix}.${incarnation}`;
+/** Which policy holds, and its number, stands beside the leases. */
+export const POLICY_KEY = 'policy.mark';
 export const leaseKey = (shard: number): string => `shard.${shard}`;
 export const lifePrefix = (kind: string): string => `live.${kind}`;
 export const lifeKey = (kind: string, incarnation: string): string => `${lifePrefix(kind)}.${incarnation}`;
@@ -52,10 +54,10 @@ export const pinnedWorkSubject = (kind: string, slot: string, tenant: string): s
 
 /**
  * Message id of a work message: the same epoch of a call is stored once, and once more when it was taken back from the
- * pin slot that it was sent to first.
+ * pin slot that it was sent to first, or decided again under a later policy.
  */
-export const workMessageId = (callId: string, epoch: number, pin?: string): string =>
-  pin === undefined ? `${callId}.${epoch}` : `${callId}.${epoch}.${pin}`;
+export const workMessageId = (callId: string, epoch: number, pin?: string, watermark?: number): string =>
+  [callId, epoch, ...(pin === undefined ? [] : [pin]), ...(watermark === undefined ? [] : [`w${watermark}`])].join('.');
 
 /** The internal call that asks for the n-th time what became of a call (protocol 7). */
 export const probeCallId = (callId: string, n: number): string => `${callId}.r${n}`;

@@ -184,6 +184,7 @@ const everyCase = product<SweepFacts>({
   holderDead: [false, true],
   workGone: [undefined, false, true],
   pinLost: [false, true],
+  policyMoved: [false, true],
   now: [OPENED, OLD, LATE],
   graceMs: [GRACE],
 });
@@ -204,6 +205,8 @@ const SAFE: Readonly<Record<SweepAction, (facts: SweepFacts) => boolean>> = {
     sent?.pin === call.pin &&
     sent?.epoch === call.epoch &&
     !isLive(claim),
+  decide_again: ({ call, claim, workGone, policyMoved, now }) =>
+    policyMoved === true && workGone === false && call?.state === 'queued' && now <= call.deadline && !isLive(claim),
   settle: ({ claim }) => ['done', 'cancelled', 'orphaned'].includes(claim?.state ?? ''),
   expire: ({ call, now, claim, holderDead }) =>
     call !== undefined &&

@@ -18,6 +18,8 @@ export type SweepAction =
   | 'publish'
   /** Its message lies in the slot of a worker that is gone: take it back from there, and let anybody have it. */
   | 'unpin'
+  /** The policy moved while its message waited: it is decided again. */
+  | 'decide_again'
   /** The claim tells the end. */
   | 'settle'
   | 'expire'
@@ -39,6 +41,8 @@ export interface SweepFacts {
   readonly workGone: boolean | undefined;
   /** No living worker takes work from the pin slot that the call's message was sent to. */
   readonly pinLost: boolean;
+  /** A later policy than the one that decided the call holds by now. */
+  readonly policyMoved?: boolean;
   readonly now: number;
   readonly graceMs: number;
 }
@@ -58,7 +62,10 @@ const planUnclaimed = (facts: SweepFacts, call: CallRecord): SweepAction => {
   const { open, claim, workGone, pinLost, now } = facts;
   if (now > call.deadline) return 'expire';
   const epoch = claim?.epoch ?? call.epoch;
-  if (epoch !== call.epoch || open.sent?.epoch !== epoch || open.sent.pin !== call.pin) return 'publish';
+  const mark = call.decidedAgain ? call.watermark : undefined;
+  const isSent = open.sent?.epoch === epoch && open.sent.pin === call.pin && open.sent.watermark === mark;
+  if (epoch !== call.epoch || !isSent) return 'publish';
+  if (facts.policyMoved === true && workGone === false) return 'decide_again';
   // Without a claim nothing tells who took it from the slot, or whether a router took it back and died over it.
   const mayBeTakenBack = workGone === true && call.pin !== undefined && call.claim === 'none';
   if (pinLost || mayBeTakenBack) return 'unpin';

@@ -110,6 +110,20 @@ const whenFull = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody):
   return whenNotTaken(ctx, delivery, body, claim?.value);
 };
 
+/**
+ * Protocol 6: the policy has moved since it was decided. The router alone decides again and sends another message; this
+ * one waits for that, or is acknowledged once its call has gone on.
+ */
+export const handBack = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody): Promise<void> => {
+  const { tenant, callId, epoch } = body;
+  if (body.claim === 'none') {
+    const result = await ctx.ports.results.get(ctx.kind, tenant, callId, epoch);
+    return result === undefined ? delivery.nak(ctx.pace.nakDelayMs) : delivery.ack();
+  }
+  const claim = await ctx.ports.claims.get(claimKey(ctx.kind, tenant, callId));
+  return whenNotTaken(ctx, delivery, body, claim?.value);
+};
+
 /** An execution under a claim: within its delivery, or apart from it. Resolves when the delivery is over. */
 export const runClaimed = async (ctx: WorkerContext, delivery: Delivery, body: WorkBody): Promise<void> => {
   const isApart = body.background === true;

@@ -2,8 +2,9 @@ import type { DeadLetter, WorkBody } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { type Delivery, StoreUnavailable } from '@toolfabric/ports';
 import { openDelivery } from './open-delivery.ts';
+import { isOvertaken } from './policy-mark.ts';
 import { publishResult } from './publish-result.ts';
-import { runClaimed } from './run-claimed.ts';
+import { handBack, runClaimed } from './run-claimed.ts';
 import { runTool } from './run-tool.ts';
 import { toolOf } from './tool-of.ts';
 import { watchExecution } from './watch-execution.ts';
@@ -66,6 +67,7 @@ export const runDelivery = async (ctx: WorkerContext, delivery: Delivery): Promi
     const opened = openDelivery(ctx, delivery);
     if (!opened.ok) return await refuse(ctx, delivery, opened.reason);
     const { body } = opened;
+    if (isOvertaken(ctx, body)) return await handBack(ctx, delivery, body);
     await (body.claim === 'none' ? runClaimless(ctx, delivery, body) : runClaimed(ctx, delivery, body));
   } catch (thrown) {
     const unavailable = thrown instanceof StoreUnavailable;

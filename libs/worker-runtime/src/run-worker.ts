@@ -19,6 +19,7 @@ import { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
 import { type HeldPin, holdPin } from './hold-pin.ts';
 import { keepAlive, type Life } from './keep-alive.ts';
+import { hearPolicy } from './policy-mark.ts';
 import { runDelivery } from './run-delivery.ts';
 import { GIVE_UP_MS } from './run-tool.ts';
 import { Strays } from './strays.ts';
@@ -80,6 +81,7 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   halt: new AbortController(),
   strays: new Strays(options.slots),
   background: new BackgroundRuns(options.backgroundSlots ?? options.slots),
+  policy: { watermark: 0 },
   bells: new Map(),
 });
 
@@ -116,7 +118,7 @@ export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> 
     ...(storage === undefined ? {} : { storage }),
   });
   const pin = await leasePin(ctx, life, options.pinSlots ?? 0);
-  ctx.ports.onBell((callId) => ctx.bells.get(callId)?.());
+  ctx.ports.onBell((text) => (hearPolicy(ctx, text) ? undefined : ctx.bells.get(text)?.()));
   const taking = ctx.ports.source.run(slots, (delivery) => runDelivery(ctx, delivery), stop.signal, pin?.slot);
   const running = taking.then(() => ctx.background.idle());
   const failed = Promise.race([life.lost, ctx.strays.tooMany]).then((reason) => {

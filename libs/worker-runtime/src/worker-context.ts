@@ -30,6 +30,8 @@ export interface WorkerContext {
   /** Executions that were given up and have not ended: they hold no place, and too many of them end the worker. */
   readonly strays: Strays;
   readonly background: BackgroundRuns;
+  /** The number of the policy that this worker heard of last. */
+  readonly policy: { watermark: number };
   /** Listeners by call id, rung at every bell; only calls of this process are in it. */
   readonly bells: Map<string, () => void>;
 }

@@ -8,6 +8,7 @@ import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
 import type { RouterServices } from '../router-services.ts';
+import { isStillAllowed } from '../still-allowed.ts';
 import { TaskCache } from '../task-cache.ts';
 import { TaskHomes } from '../task-home.ts';
 import { LifeWatch } from '../watch-lives.ts';
@@ -27,6 +28,7 @@ export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: 
   const watch = new LifeWatch(base, 'cli');
   const registry = new Registry(bus.registry, systemClock, log);
   const ctx: RouterContext = {
+    isStillAllowed: (call) => isStillAllowed(services, call),
     decideAgain: (call) => decideAgain(services, call),
     isResting: () => false,
     ...base,
@@ -36,6 +38,8 @@ export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: 
     recent: new RecentCalls(100),
     recordPayloads: () => {},
     recordDecision: () => {},
+    policyMark: () => ({}),
+    decideQueued: async () => ({ verdict: 'same' as const }),
     notify: () => {},
     isDead: (_kind, incarnation) => watch.isDead(incarnation),
     // Sample calls have a digest that is none.

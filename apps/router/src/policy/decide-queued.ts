@@ -1,0 +1,46 @@
+import type { CallRecord, DecisionSummary } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { taskKey } from '@toolfabric/ledger';
+import { decideAgain } from '../approvals/decide-again.ts';
+import { factsFor } from '../check-call.ts';
+import type { RouterServices } from '../router-services.ts';
+
+/** What the policy of now says of a call whose message waits. */
+export type DecidedQueued =
+  | { readonly verdict: 'same' }
+  | { readonly verdict: 'allow'; readonly decision: DecisionSummary }
+  | { readonly verdict: 'deny'; readonly reason: string };
+
+const refused = (thrown: unknown): DecidedQueued => {
+  if (!(thrown instanceof FabricError) || thrown.type === 'unavailable' || thrown.type === 'internal') throw thrown;
+  return { verdict: 'deny', reason: thrown.message };
+};
+
+const decide = async (services: RouterServices, call: CallRecord): Promise<DecidedQueued> => {
+  const { ctx, registry, policy } = services;
+  const { actor, args } = call;
+  const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
+  const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
+  // Accepted while both were there: what has become of them since is no matter of the policy.
+  if (task === undefined || tool === undefined) return { verdict: 'same' };
+  const facts = await factsFor(services, { request: { actor }, task, tool, args });
+  const answer = policy.decide({ actor, task, tool, args, facts });
+  if (answer.verdict === 'allow') return { verdict: 'allow', decision: answer.decision };
+  const rule = answer.verdict === 'deny' ? answer.rule : answer.decision.rule;
+  return { verdict: 'deny', reason: `the policy changed while the call waited: ${answer.reason} (rule ${rule})` };
+};
+
+/** A call that a person let through keeps its yes only where the policy of now asks for exactly the same. */
+const decideApproved = async (services: RouterServices, call: CallRecord): Promise<DecidedQueued> => {
+  const again = await decideAgain(services, call);
+  if (again.verdict === 'same')
+    return { verdict: 'allow', decision: { ...call.decision, policyVersion: again.policyVersion } };
+  if (again.verdict === 'task_ended') return { verdict: 'same' };
+  return { verdict: 'deny', reason: 'the policy changed, so that what a person allowed holds no more' };
+};
+
+/** Protocol 6, last row. What the fabric does for itself is not decided by policy. Throws `unavailable`. */
+export const decideQueued = async (services: RouterServices, call: CallRecord): Promise<DecidedQueued> => {
+  if (call.watermark === undefined) return { verdict: 'same' };
+  return (call.approvalId === undefined ? decide : decideApproved)(services, call).catch(refused);
+};
