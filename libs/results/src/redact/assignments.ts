@@ -200,13 +200,15 @@ const findValue = (text: string, name: Name, kind: SecretKind, progress: Progres
 };
 
 /** Values behind names that say that they are secret: assignments, options, headers, cookies, fields of JSON and XML. */
-export const findAssignments: Detector = ({ bytes, text }, found) => {
+export const findAssignments: Detector = (window, found) => {
+  const { bytes } = window;
   const length = bytes.length;
   const progress: Progress = { line: -1, run: -1, cookies: 0, covered: 0 };
   let position = 0;
   while (position < length) {
     const place = FILTER.next(bytes, position, length);
     if (place >= length) return;
+    const { text } = window;
     const match = at(WORD, text, place);
     if (match === null) {
       position = place + 1;

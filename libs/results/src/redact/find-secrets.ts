@@ -23,7 +23,7 @@ const detect = (window: Window, detectors: readonly Detector[]): Span[] => {
 /** What stands in the text that a terminal would show, in the places of the source: colours cut no secret in two. */
 const detectBetweenCodes = (window: Window, detectors: readonly Detector[]): Span[] => {
   const stripped = stripCodes(window.text);
-  const shown = { ...window, text: stripped.text, bytes: Buffer.from(stripped.text, 'latin1') };
+  const shown = { bytes: Buffer.from(stripped.text, 'latin1'), text: stripped.text, afterWrapped: window.afterWrapped };
   return detect(shown, detectors).map((span) => ({
     ...span,
     value: span.value ?? stripped.text.slice(span.start, span.end),

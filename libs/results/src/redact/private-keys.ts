@@ -18,8 +18,9 @@ const HEADER =
 const MIN_FIRST = 32;
 
 /** A whole key, or a key that was cut off, on one line: as JSON and environment values hold it. */
-export const findKeysOfOneLine: Detector = ({ text }, found) => {
-  if (!text.includes(BEGIN_HINT)) return;
+export const findKeysOfOneLine: Detector = (window, found) => {
+  if (window.bytes.indexOf(BEGIN_HINT) < 0) return;
+  const { text } = window;
   for (const begin of text.matchAll(BEGIN)) {
     const behind = begin.index + begin[0].length;
     const following = text.indexOf(`-----${BEGIN_HINT}`, behind);

@@ -3,7 +3,7 @@ import { findSecrets } from './find-secrets.ts';
 import type { Marker } from './mark.ts';
 import { BEGIN_HINT, judgeKeyLine, openingOf } from './private-keys.ts';
 import { isWrappedLine } from './runs.ts';
-import type { Detector, Span, Window } from './span.ts';
+import { ByteWindow, type Detector, type Span, type Window } from './span.ts';
 import { applySpans } from './spans.ts';
 
 /**
@@ -61,23 +61,23 @@ export const createRedactingStream = ({ detectors, marker, onHits }: StreamParts
     return current;
   };
 
-  const noteWrapped = (text: string): void => {
-    const end = text.endsWith('\n') ? text.length - 1 : text.length;
-    const start = end === 0 ? 0 : text.lastIndexOf('\n', end - 1) + 1;
-    afterWrapped = end - start <= 96 && isWrappedLine(text.slice(start, end));
+  const noteWrapped = (lines: Buffer): void => {
+    const end = lines.at(-1) === 10 ? lines.length - 1 : lines.length;
+    const start = end === 0 ? 0 : lines.lastIndexOf(10, end - 1) + 1;
+    afterWrapped = end - start <= 96 && isWrappedLine(lines.toString('latin1', start, end));
   };
 
   const plainLines = (bytes: Buffer, from: number, to: number): void => {
     if (from >= to) return;
     const view = bytes.subarray(from, to);
-    const text = view.toString('latin1');
-    const spans = findSecrets({ bytes: view, text, afterWrapped }, detectors);
+    const window = new ByteWindow(view, afterWrapped);
+    const spans = findSecrets(window, detectors);
     if (spans.length === 0) out.push(Uint8Array.prototype.slice.call(view));
     else {
       onHits(spans.length);
-      write(redactLines(applySpans(text, 0, text.length, spans, marker)));
+      write(redactLines(applySpans(window.text, 0, view.length, spans, marker)));
     }
-    noteWrapped(text);
+    noteWrapped(view);
   };
 
   const openKey = (line: string, opening: number): void => {

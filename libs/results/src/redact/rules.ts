@@ -21,9 +21,9 @@ const STANDARD = [
 const AT = 64;
 const EMAIL = /[A-Za-z0-9][\w.%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}(?![\w.-]*@)/g;
 
-const findEmails: Detector = ({ bytes, text }, found) => {
-  if (bytes.indexOf(AT) < 0) return;
-  for (const match of text.matchAll(EMAIL))
+const findEmails: Detector = (window, found) => {
+  if (window.bytes.indexOf(AT) < 0) return;
+  for (const match of window.text.matchAll(EMAIL))
     found.push({ start: match.index, end: match.index + match[0].length, kind: 'email' });
 };
 

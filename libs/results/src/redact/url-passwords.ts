@@ -12,10 +12,14 @@ const SCHEME_BEFORE = /[a-z][a-z0-9+.-]{1,20}$/i;
 const PLACEHOLDER = /^(?:\$|<|\{|%[a-z]$|%\(|\*+$|x{3,}$|\.{3}$|\[|\d{1,5}[?#][^@]*=)/;
 
 /** Passwords, and tokens in the place of users, between `://` and `@`. */
-export const findUrlPasswords: Detector = ({ bytes, text }, found) => {
+export const findUrlPasswords: Detector = (window, found) => {
+  const { bytes } = window;
+  const first = bytes.indexOf(AT);
+  if (first < 0) return;
+  const { text } = window;
   let slashes = -1;
   let following = text.indexOf('://');
-  for (let at = bytes.indexOf(AT); at >= 0 && (slashes >= 0 || following >= 0); at = bytes.indexOf(AT, at + 1)) {
+  for (let at = first; at >= 0 && (slashes >= 0 || following >= 0); at = bytes.indexOf(AT, at + 1)) {
     for (; following >= 0 && following < at; following = text.indexOf('://', following + 3)) slashes = following;
     if (slashes < 0 || at - slashes > MAX_BEFORE) continue;
     const between = text.slice(slashes + 3, at);

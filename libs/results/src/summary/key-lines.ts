@@ -37,8 +37,14 @@ const FILTER_WORDS = [
   ...['error', 'fail', 'panic', 'fatal', 'exception', 'traceback', 'assert', 'cannot', 'denied', 'killed', 'aborted'],
   ...['segmentation', 'undefined r', 'not ok', 'timed out', 'unhandled', 'out of memory'],
 ];
-/** `0 failed`, `no errors`, and names that go on. */
-const HARMLESS_BEFORE = /(?:\b(?:0|no|without|zero) |[A-Za-z0-9_/.$-])$/i;
+/** `0 failed`, `no errors`: what stands before the word, and the longest of it with the character before. */
+const HARMLESS_BEFORE = /\b(?:0|no|without|zero) $/i;
+const LONGEST_HARMLESS = 9;
+const BLANK = 32;
+/** Names that go on. */
+const GOES_ON = new Uint8Array(256);
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/.$-')
+  GOES_ON[character.charCodeAt(0)] = 1;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with the escape character.
 const COLOUR = /\x1b\[[0-9;]*m/g;
 /** Exceptions are named in one word: `TypeError`, `NullPointerException`. */
@@ -57,15 +63,22 @@ const SIZES = { line: 65_536, before: 512, after: 1024 };
 
 type Found = 'word' | 'place' | undefined;
 
+/** A colour is no part of a word. */
+const shownBefore = (text: string, at: number): string => {
+  const before = text.slice(Math.max(0, at - 24), at);
+  return before.includes('\x1b') ? before.replace(COLOUR, '') : before;
+};
+
+const isHarmless = (text: string, at: number, end: number): boolean => {
+  const before = shownBefore(text, at);
+  const last = before.charCodeAt(before.length - 1);
+  if (last === BLANK) return HARMLESS_BEFORE.test(before.slice(-LONGEST_HARMLESS));
+  return GOES_ON[last] === 1 && !NAMED.test(before.slice(-1) + text.slice(at, end));
+};
+
 const judge = (text: string, at: number): Found => {
-  // A colour is no part of a word.
-  const before = text.slice(Math.max(0, at - 24), at).replace(COLOUR, '');
   WORD.lastIndex = at;
-  const word = WORD.exec(text)?.[0];
-  if (word !== undefined) {
-    if (!HARMLESS_BEFORE.test(before) || NAMED.test(before + word)) return 'word';
-    return undefined;
-  }
+  if (WORD.test(text)) return isHarmless(text, at, WORD.lastIndex) ? undefined : 'word';
   const isNumbered = text.charAt(at + 2) === ':' && /\d/.test(text.charAt(at + 3));
   return isNumbered && SUFFIX.test(text.slice(Math.max(0, at - 8), at + 2)) ? 'place' : undefined;
 };
