@@ -34,14 +34,6 @@ const textOf = (delivery: Delivery): string => Buffer.from(delivery.data).toStri
 const ids = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}-${n}`);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** How many pulls wait at a consumer, as the server sees it. */
-const waitingPulls = async (priority: Priority): Promise<number> => {
-  const raw = await server.rawUser('provisioner');
-  const { text } = await raw.request(`$JS.API.CONSUMER.INFO.WORK_CLI.${priority}`);
-  await raw.close();
-  return (JSON.parse(text) as { num_waiting: number }).num_waiting;
-};
-
 /** A worker that keeps jobs until they are let go. */
 const holding = async (slots: number) => {
   const bus = await worker();
@@ -256,47 +248,3 @@ describe('work source', () => {
 });
 
 /** Nothing comes again by itself here for half a minute, so that what comes was handed back. */
-describe('work source under a long acknowledge wait', () => {
-  beforeEach(() => start(PACES.production));
-  afterEach(stopAll);
-
-  it('a surplus message goes back at once to a worker that has a place', async () => {
-    const one = await holding(1);
-    await waitFor(async () => (await waitingPulls('hi')) === 1 && (await waitingPulls('lo')) === 1);
-    await publish('first');
-    await waitFor(() => one.held.has('first'));
-    await publish('second', 'lo');
-    await waitFor(async () => (await waitingPulls('lo')) === 0);
-    const other = await holding(1);
-    await waitFor(() => other.held.has('second'));
-    expect(other.held.get('second')?.delivery.deliveryCount).toBe(2);
-    expect(one.seen).toEqual(['first']);
-    await one.finish('first');
-    await other.finish('second');
-    for (const { stop, done } of [one, other]) {
-      stop.abort();
-      await done;
-    }
-  });
-
-  it('drains: asks no more, ends what runs, and leaves the rest to others', async () => {
-    const one = await holding(2);
-    await Promise.all(ids('job', 6).map((id) => publish(id)));
-    await waitFor(() => one.held.size === 2);
-    one.stop.abort();
-    const other = await holding(6);
-    await waitFor(() => other.held.size === 4);
-    let ended = false;
-    void one.done.then(() => {
-      ended = true;
-    });
-    await pause(50);
-    expect(ended).toBe(false);
-    for (const id of [...one.held.keys()]) await one.finish(id);
-    await one.done;
-    for (const id of [...other.held.keys()]) await other.finish(id);
-    other.stop.abort();
-    await other.done;
-    expect([...one.seen, ...other.seen].sort()).toEqual(ids('job', 6).sort());
-  });
-});
