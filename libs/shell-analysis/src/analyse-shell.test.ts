@@ -256,6 +256,8 @@ describe('CL-3: what cannot be read, or not within the limits, is denied', () =>
     expect(meaning(`echo ${'$('.repeat(60)}ls${')'.repeat(60)}`)).toBe('deny');
     expect(meaning(`echo ${'"$x" '.repeat(1_500)}`)).toBe('deny');
     expect(meaning(`echo ${'`'.repeat(4_000)}`)).not.toMatch(/^; /);
+    // More than the parser itself can stand.
+    expect(meaning('@(){'.repeat(2_000))).toBe('deny');
   });
 });
 
