@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectLedger, workerUser } from '@toolfabric/bus-nats';
 import type { TemporaryServer } from '@toolfabric/bus-nats/testing';
+import type { TaskRecord } from '@toolfabric/contract';
 import { generateSigningKey } from '@toolfabric/kernel';
 import { type SpawnedService, spawnService } from '@toolfabric/testkit';
 import { startOpenServer } from './bare-bus.ts';
@@ -27,6 +28,8 @@ export interface FabricOptions {
   readonly root?: string;
   /** More for the environment of every service. */
   readonly env?: Readonly<Record<string, string>>;
+  /** More for the record of every task. */
+  readonly task?: Partial<TaskRecord>;
   /** Whether redacted arguments and results are recorded. */
   readonly payloads?: boolean;
   /** Whether a trace writer takes all of it into an embedded store meanwhile. */
@@ -76,7 +79,7 @@ export class BenchFabric {
   async #start({ tools, tenants, profiles, root = ROOT, env = {}, ...more }: FabricOptions): Promise<void> {
     const ledger = await connectLedger(this.server.configFor('router', 'bench-seeds'));
     await seedTools(ledger, tools);
-    const { callers, tokens } = await seedActors(ledger, tenants);
+    const { callers, tokens } = await seedActors(ledger, tenants, more.task);
     await ledger.close();
     this.#writeFiles(tokens);
     const redaction = more.payloads ? { TOOLFABRIC_REDACTION_KEY_FILE: join(this.#directory, 'redaction.key') } : {};

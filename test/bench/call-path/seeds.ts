@@ -1,6 +1,6 @@
 import type { LedgerBus } from '@toolfabric/bus-nats';
 import { draftOf, loadBuiltinContracts, moveLifeCycle, parseContract } from '@toolfabric/catalogue';
-import type { RegistryRecord } from '@toolfabric/contract';
+import type { RegistryRecord, TaskRecord } from '@toolfabric/contract';
 import { sha256Hex, taskIdFor, uuidv7 } from '@toolfabric/kernel';
 import { taskKey, toolKey } from '@toolfabric/ledger';
 import { TRUTH_CONTRACTS } from '../../peers/truth/src/contracts.ts';
@@ -44,7 +44,11 @@ export interface SeededActors {
 }
 
 /** So many tenants with one user, one token and one open task each. */
-export const seedActors = async (ledger: LedgerBus, tenants: number): Promise<SeededActors> => {
+export const seedActors = async (
+  ledger: LedgerBus,
+  tenants: number,
+  task: Partial<TaskRecord> = {},
+): Promise<SeededActors> => {
   const seeded = Array.from({ length: tenants }, (_, n) => {
     const actor = { tenant: `tenant-${n}`, user: 'ada', agent: 'bench' };
     const token = `tf_${sha256Hex(`bench ${n} ${uuidv7()}`)}`;
@@ -58,6 +62,7 @@ export const seedActors = async (ledger: LedgerBus, tenants: number): Promise<Se
       title: 'benchmark',
       state: 'open',
       createdAt: Date.now(),
+      ...task,
     }),
   );
   return { callers: seeded.map(({ token, taskId }) => ({ token, taskId })), tokens: seeded.map(({ entry }) => entry) };
