@@ -67,7 +67,7 @@ const answer = async (services: RouterServices, watched: WatchedCall): Promise<C
     checkRoom(services);
     const { record, confirm } = await checkCall(services, request, callId);
     watched.checked(record);
-    await askForApproval(ctx, await approvalFor(ctx, record));
+    await askForApproval(ctx, await approvalFor(services, record));
     const call = await startCall(ctx, record, confirm);
     return viewCall(call.value);
   } catch (thrown) {

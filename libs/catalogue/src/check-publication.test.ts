@@ -93,6 +93,11 @@ describe('governance', () => {
       { governance: { preview: 'writes {/nobody}' } },
       'governance.preview: /nobody is no argument',
     ],
+    [
+      'a bound file of no argument',
+      { governance: { executes: ['/nobody'] } },
+      'governance.executes: /nobody is no argument',
+    ],
     ['a preview that is no template', { governance: { preview: 'writes {path' } }, 'governance.preview: braces'],
     [
       'a written path of no argument',
@@ -153,7 +158,6 @@ describe('fields that nothing enforces', () => {
     },
     'governance.raise': { governance: { raise: [{ name: 'big', when: 'path', to: 'privileged' }] } },
     'governance.hosts': { governance: { hosts: ['/url'] } },
-    'governance.executes': { governance: { executes: ['/path'] } },
   };
 
   it.each(UNENFORCED_FIELDS.map(({ path }) => path))('RG-2: %s is refused rather than ignored', (path) => {

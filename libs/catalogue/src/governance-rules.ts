@@ -156,13 +156,15 @@ const reconciles: Rule = (contract) => {
 };
 
 /** A pointer to nothing would look at nothing, and let everything pass. */
-const writtenPaths: Rule = (contract) =>
-  (contract.governance.writes ?? []).map((pointer) => {
-    const why = /^(\/[^/]+)+$/.test(pointer) ? pointerProblem(contract, pointer, false) : 'is no JSON pointer';
-    return why !== undefined && `governance.writes: ${why.startsWith(pointer) ? why : `${pointer} ${why}`}`;
-  });
+const namedPaths: Rule = (contract) =>
+  (['writes', 'executes'] as const).flatMap((field) =>
+    (contract.governance[field] ?? []).map((pointer) => {
+      const why = /^(\/[^/]+)+$/.test(pointer) ? pointerProblem(contract, pointer, false) : 'is no JSON pointer';
+      return why !== undefined && `governance.${field}: ${why.startsWith(pointer) ? why : `${pointer} ${why}`}`;
+    }),
+  );
 
-const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, writtenPaths, fences, templates, reconciles];
+const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, namedPaths, fences, templates, reconciles];
 
 /** What breaks a rule between execution and governance; each begins with the path of the field. */
 export const governanceProblems = (contract: ToolContract): string[] =>

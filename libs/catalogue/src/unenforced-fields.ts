@@ -30,7 +30,6 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
   },
   { path: 'governance.raise', isUsed: (c) => c.governance.raise !== undefined, allowed: NOTHING },
   { path: 'governance.hosts', isUsed: (c) => c.governance.hosts !== undefined, allowed: NOTHING },
-  { path: 'governance.executes', isUsed: (c) => c.governance.executes !== undefined, allowed: NOTHING },
 ];
 
 /** Who keeps each field; where only some of its values are kept, it stands in both tables. */
@@ -73,6 +72,7 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'governance.pii_allowed': 'arguments in the router, and everything that a tool says in the worker',
   'governance.precondition': 'the tool, before any effect',
   'governance.preview': 'approvals: what a person is shown',
+  'governance.executes': 'approvals: the files are hashed when a person is asked and when the yes is used',
   'governance.operation_days': 'operations',
   'governance.reconcile.by': 'ledger',
   'governance.reconcile.query.tool': 'ledger: the question in the place of a probe',

@@ -7,10 +7,10 @@ import { waitFor } from '@toolfabric/testkit';
 import { ADA, type AppName, Cluster } from '../../support/cluster.ts';
 
 /** Outside writes of the truth log under other names: about a note of a repository, so that they lie in scopes. */
-const post = (name: string, risk: string, version = '1.0.0') =>
+const post = (name: string, risk: string, more: object = {}) =>
   parseContract({
     name,
-    version,
+    version: '1.0.0',
     toolset: 'note',
     capability: {
       intent: name,
@@ -45,11 +45,14 @@ const post = (name: string, risk: string, version = '1.0.0') =>
       resource: 'note:repo:{/identity}',
       preview: 'post a note at {/identity}',
       reconcile: { by: 'probe', fence: 'none', window_ms: 5_000 },
+      ...more,
     },
   });
 
 export const POST = 'note.post';
 export const ERASE = 'note.erase';
+/** Its identity is a file of the workspace, which it runs as far as its contract tells. */
+export const RUN = 'note.run';
 
 interface Asked {
   readonly tool?: string;
@@ -81,7 +84,8 @@ export class ApprovalCluster {
   static async start(apps: readonly AppName[] = ['router', 'gateway', 'truth']): Promise<ApprovalCluster> {
     const cluster = await Cluster.startWith(apps);
     const made = new ApprovalCluster(cluster);
-    for (const contract of [post(POST, 'external_write'), post(ERASE, 'irreversible')]) {
+    const run = post(RUN, 'external_write', { executes: ['/identity'] });
+    for (const contract of [post(POST, 'external_write'), post(ERASE, 'irreversible'), run]) {
       const record: RegistryRecord = { contract, state: 'published', ...contractDigests(contract), publishedAt: 0 };
       await cluster.ledger.registry.create(toolKey(contract.name, contract.version), record);
     }

@@ -1,8 +1,10 @@
-import type { ApprovalRecord, ApprovalStrength, BoundFile, CallRecord, RiskGroup } from '@toolfabric/contract';
+import type { ApprovalRecord, ApprovalStrength, CallRecord, RiskGroup } from '@toolfabric/contract';
 import { boundDigest, renderPreview } from '@toolfabric/governance';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
 import type { RouterContext } from '../router-context.ts';
+import type { RouterServices } from '../router-services.ts';
 import { emitApproval } from './approval-events.ts';
+import { boundFiles } from './bound-files.ts';
 
 /** How long a person may take, in milliseconds. */
 const LIFE_MS = 3_600_000;
@@ -15,15 +17,13 @@ const strengthOf = ({ decision }: CallRecord, risk: RiskGroup, whole: boolean): 
   decision.strength === 'strong' || isHeavy(risk) || !whole ? 'strong' : 'confirm';
 
 /** What a person is to be shown, and all that their yes is bound to. */
-export const approvalFor = async (
-  ctx: RouterContext,
-  call: CallRecord,
-  files: readonly BoundFile[] = [],
-): Promise<ApprovalRecord | undefined> => {
+export const approvalFor = async (services: RouterServices, call: CallRecord): Promise<ApprovalRecord | undefined> => {
   const { approvalId } = call;
   if (approvalId === undefined) return undefined;
   const { actor, args, decision, testCommand, tool } = call;
+  const { ctx } = services;
   const contract = await ctx.contractOf(tool);
+  const files = await boundFiles(services, contract, call);
   const { account, resource, raisedBy = [] } = decision;
   const risk = decision.risk ?? call.risk ?? contract.governance.risk;
   const about = { ...(account === undefined ? {} : { account }), ...(resource === undefined ? {} : { resource }) };

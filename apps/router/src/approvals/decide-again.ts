@@ -1,8 +1,9 @@
-import type { CallRecord, DecisionSummary } from '@toolfabric/contract';
+import type { CallRecord, DecisionSummary, ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { taskKey } from '@toolfabric/ledger';
+import { approvalKey, taskKey } from '@toolfabric/ledger';
 import { factsFor } from '../check-call.ts';
 import type { RouterServices } from '../router-services.ts';
+import { boundFiles, isSameFiles } from './bound-files.ts';
 
 /** What the policy of now says of a call that a person has approved. */
 export type DecidedAgain =
@@ -28,6 +29,15 @@ const refused = (thrown: unknown): undefined => {
   throw thrown;
 };
 
+/** The files that the call runs or sends are still those that a person was told of. */
+const keepsFiles = async (services: RouterServices, contract: ToolContract, call: CallRecord): Promise<boolean> => {
+  if ((contract.governance.executes ?? []).length === 0) return true;
+  const now = await boundFiles(services, contract, call).catch(refused);
+  const key = approvalKey(call.actor.tenant, call.approvalId ?? '');
+  const asked = (await services.ctx.ports.approvals.get(key))?.value;
+  return now !== undefined && isSameFiles(asked?.files, now);
+};
+
 /**
  * Asked when the yes of a person is about to be used (PO-4): minutes may have passed, with another policy, another
  * version of the tool in use, new taint, or the end of the task.
@@ -43,5 +53,6 @@ export const decideAgain = async (services: RouterServices, call: CallRecord): P
   if (facts === undefined) return { verdict: 'changed' };
   const answer = policy.decide({ actor, task, tool, args, facts });
   if (answer.verdict !== 'needs_approval' || !isSame(call.decision, answer.decision)) return { verdict: 'changed' };
+  if (!(await keepsFiles(services, tool.contract, call))) return { verdict: 'changed' };
   return { verdict: 'same', policyVersion: answer.decision.policyVersion };
 };

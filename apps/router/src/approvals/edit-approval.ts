@@ -65,7 +65,7 @@ const checkNew = async (services: RouterServices, edit: Edit, old: CallRecord, c
   const { ctx } = services;
   const { record, confirm } = await checkCall(services, requestFor(old, edit), callId);
   const next = keepingOperation(record, old);
-  const asked = await approvalFor(ctx, next);
+  const asked = await approvalFor(services, next);
   if (asked !== undefined) forbidUnlessDecider(edit, asked, ctx.clock.now());
   return {
     async start(): Promise<StoredCall> {
