@@ -137,9 +137,9 @@ export class PayloadLog {
     const { actor, task, tool } = decided.question;
     const { name, version } = tool.contract;
     const redactor = await this.#redactorOf({ tool: { name, version, digest: tool.digest }, actor });
-    const { args, ...input } = inputOf(decided);
-    // The pointers of the contract's rules are those of its arguments; the rest is redacted by what it looks like.
-    const redacted = { ...(redactor.json(input) as object), args: redactor.json(args) };
+    const { args, facts, task: about, ...input } = inputOf(decided);
+    // The pointers of the contract's rules are those of its arguments; what else a caller said is redacted by what it looks like.
+    const redacted = { ...input, task: redactor.json(about), facts: redactor.json(facts), args: redactor.json(args) };
     this.#deps.events.emit({
       id: `${decided.callId}:policy.${sha256Hex(JSON.stringify(redacted)).slice(0, 16)}`,
       type: 'call.payloads',

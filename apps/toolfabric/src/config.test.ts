@@ -5,6 +5,7 @@ describe('the environment of `up`', () => {
   it('hands on what a person may set for single services, and nothing that is its own', () => {
     const given = {
       TOOLFABRIC_TENANCY: 'single',
+      TOOLFABRIC_POLICY_DIR: '/etc/policies',
       TOOLFABRIC_COMMAND_MEMORY_BYTES: '1',
       TOOLFABRIC_TOOLCHAIN_DIRS: '/opt/node',
       TOOLFABRIC_OTLP_ENDPOINT: 'http://127.0.0.1:4318',

@@ -6,10 +6,12 @@ import { keys, provision } from './cluster.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
 import { log } from './log.ts';
+import { POLICY_VERBS } from './policy.ts';
 import { taskCreate, taskEnd, taskShow } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
 import { calls, trace } from './trace.ts';
+import { UNKNOWN_VERBS } from './unknown.ts';
 import { up } from './up.ts';
 
 /** The whole command line, in the order of the help. */
@@ -24,11 +26,13 @@ export const VERBS: readonly Verb[] = [
   log,
   trace,
   calls,
-  ...ARTIFACT_VERBS,
   ...APPROVAL_VERBS,
+  ...ARTIFACT_VERBS,
   taskCreate,
   taskShow,
   taskEnd,
+  ...UNKNOWN_VERBS,
+  ...POLICY_VERBS,
   ...TOKEN_VERBS,
   keys,
   provision,

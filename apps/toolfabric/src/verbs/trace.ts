@@ -1,9 +1,8 @@
 import type { TraceCall } from '@toolfabric/contract';
-import type { Arguments } from '../cli/arguments.ts';
 import { withFabric } from '../cli/connect.ts';
 import { drawTrace } from '../cli/draw-trace.ts';
 import { EXIT } from '../cli/exit-codes.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { timeOf } from '../cli/time-of.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
 
 /** `toolfabric trace`: everything that is stored about one call. */
@@ -32,17 +31,6 @@ const line = (call: TraceCall): string =>
     `${Math.round(call.durationMs)} ms`.padStart(9),
     call.sideEffect,
   ].join('  ');
-
-/** A date as people write one, or a span such as `2h` back from now. */
-const timeOf = (args: Arguments, flag: 'since' | 'until', now: number): number | undefined => {
-  const text = args.text(flag);
-  if (text === undefined) return undefined;
-  const back = /^(\d{1,6})(s|m|h|d)$/.exec(text);
-  const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-  const at = back ? now - Number(back[1]) * UNITS[back[2] as keyof typeof UNITS] : Date.parse(text);
-  if (!Number.isSafeInteger(at) || at < 0) throw new UsageError(`--${flag} ${text}: give 2026-11-30T12:00Z or 2h`);
-  return at;
-};
 
 /** `toolfabric calls`: past calls of this token, by filter. */
 export const calls: Verb = {
