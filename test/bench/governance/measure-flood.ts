@@ -45,7 +45,15 @@ export const measureFlood = async (ms: number): Promise<FloodNumbers> => {
       calm.load(others, load),
       flooder.load(flood, { callers: FLOODERS, ms }),
     ]);
-    console.error('K1', JSON.stringify({idle: idle.failed, idleN: idle.latencies.length, flooded: flooded.failed, flood: flooding.failed}));
+    console.error(
+      'K1',
+      JSON.stringify({
+        idle: idle.failed,
+        idleN: idle.latencies.length,
+        flooded: flooded.failed,
+        flood: flooding.failed,
+      }),
+    );
     return {
       idle: spreadOf(idle.latencies),
       flooded: spreadOf(flooded.latencies),

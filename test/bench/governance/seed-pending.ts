@@ -1,5 +1,4 @@
 import { connectLedger } from '@toolfabric/bus-nats';
-import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ApprovalRecord, CallRecord, OpenEntry } from '@toolfabric/contract';
 import { callIdFor, sha256Hex, uuidv7 } from '@toolfabric/kernel';
 import { approvalKey, callKey, openKey } from '@toolfabric/ledger';
@@ -12,8 +11,7 @@ const ACTOR = { tenant: 'tenant-0', user: 'ada', agent: 'bench' };
 const recordsOf = (now: number): { open: OpenEntry; call: CallRecord; approval: ApprovalRecord } => {
   const callId = callIdFor(ACTOR, uuidv7(), Date.now());
   const approvalId = sha256Hex(callId).slice(0, 32);
-  const [contract] = loadBuiltinContracts();
-  const tool = { name: contract?.name ?? '', version: '1.0.0', digest: sha256Hex('tool') };
+  const tool = { name: 'truth.append_outside', version: '1.0.0', digest: sha256Hex('tool') };
   const argsHash = sha256Hex('{}');
   const decision = { policyVersion: 'bench', rule: 'bench', limits: { timeoutMs: 10_000, outputBytes: 4_096 } };
   return {
