@@ -28,6 +28,8 @@ export interface WorkerCliConfig {
   readonly protectedDirs: readonly string[];
   /** Absolute directories inside protected ones that may be cloned nevertheless: they alone. */
   readonly cloneSources: readonly string[];
+  /** Absolute directories: bare repositories below them may be pushed to. */
+  readonly gitRemotes: readonly string[];
   /** A person said at set-up that directories of root may be used. */
   readonly allowRootOwned: boolean;
   /** User ids that belong to nobody else on this machine, for a root worker. */
@@ -92,6 +94,8 @@ const Environment = z.object({
   TOOLFABRIC_PROTECTED_DIRS: Directories.default([]),
   /** Separated as in `PATH`. */
   TOOLFABRIC_CLONE_SOURCES: Directories.default([]),
+  /** Separated as in `PATH`. */
+  TOOLFABRIC_GIT_REMOTES: Directories.default([]),
   TOOLFABRIC_ALLOW_ROOT_OWNED: Flag,
   TOOLFABRIC_WORKSPACE_UID_FIRST: Whole(1_000, 2_147_483_647).default(40_000),
   TOOLFABRIC_WORKSPACE_UID_COUNT: Whole(1, 1_000_000).default(20_000),
@@ -175,6 +179,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     workspaceRoots: values.TOOLFABRIC_WORKSPACE_ROOTS,
     protectedDirs: values.TOOLFABRIC_PROTECTED_DIRS,
     cloneSources: values.TOOLFABRIC_CLONE_SOURCES,
+    gitRemotes: values.TOOLFABRIC_GIT_REMOTES,
     allowRootOwned: values.TOOLFABRIC_ALLOW_ROOT_OWNED === '1',
     workspaceUsers: { first: values.TOOLFABRIC_WORKSPACE_UID_FIRST, count: values.TOOLFABRIC_WORKSPACE_UID_COUNT },
     lockWaitMs: values.TOOLFABRIC_LOCK_WAIT_MS,

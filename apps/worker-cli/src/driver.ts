@@ -19,6 +19,8 @@ import type { WorkspaceSettings } from './workspace/workspace-settings.ts';
 export interface Driver {
   readonly settings: WorkspaceSettings;
   readonly commands: CommandSettings;
+  /** Absolute directories: bare repositories below them may be pushed to. */
+  readonly remotes: readonly string[];
   /** Runs `use` on the newest state of the workspace, held open meanwhile. Throws `workspace_missing`, `workspace_refused`. */
   inWorkspace<T>(ctx: ToolContext, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T>;
   /**
@@ -50,6 +52,8 @@ export interface DriverOptions {
   readonly storage?: 'own' | 'shared';
   readonly snapshots?: Partial<SnapshotLimits>;
   readonly log?: Logger;
+  /** Directories of repositories that may be pushed to; none when left out. */
+  readonly remotes?: readonly string[];
   /** What commands may take; the defaults where a field is left out. */
   readonly commands?: Partial<CommandOptions>;
 }
@@ -104,6 +108,7 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
   return {
     settings,
     commands,
+    remotes: options.remotes ?? [],
     drain: () => commands.confinement.standing.close(),
     close: () => commands.confinement.close(),
     inWorkspace: (ctx, use) => keptOf(ctx)?.reading(ctx, use) ?? openHere(ctx, use),

@@ -35,6 +35,7 @@ export const composeTools = async (config: WorkerCliConfig, log: Logger = silent
     {
       lockWaitMs: config.lockWaitMs,
       commands: config.commands,
+      remotes: config.gitRemotes,
       storage: config.storage,
       snapshots: { entries: config.workspaceEntries, bytes: config.commands.workspaceBytes },
       log,

@@ -8,47 +8,15 @@ import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { isStill } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import { GIT_DIRECTORY, gitDirectory } from './git-directory.ts';
+import { GIT_ENV, GIT_SETTINGS, settingArgs, WORK_TREE } from './git-settings.ts';
 
-const WORK_TREE = '/workspace';
-
-const ENV: Readonly<Record<string, string>> = {
-  GIT_DIR: GIT_DIRECTORY,
-  GIT_WORK_TREE: WORK_TREE,
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_ATTR_NOSYSTEM: '1',
-  GIT_OPTIONAL_LOCKS: '0',
-  GIT_NO_LAZY_FETCH: '1',
-  GIT_NO_REPLACE_OBJECTS: '1',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ALLOW_PROTOCOL: '',
-  GIT_PAGER: 'cat',
-};
-
-/** Once more by name, whatever a later git may read from elsewhere. */
-const SETTINGS = [
-  'safe.directory=*',
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.untrackedCache=false',
-  'core.attributesFile=/dev/null',
-  'core.excludesFile=/dev/null',
-  'core.pager=cat',
-  'core.quotePath=false',
-  'core.sshCommand=false',
-  'credential.helper=',
-  'protocol.allow=never',
-  'submodule.recurse=false',
-  'diff.ignoreSubmodules=all',
-  'status.submoduleSummary=false',
-  'gc.auto=0',
-  'maintenance.auto=false',
-];
+const ENV = { ...GIT_ENV, GIT_DIR: GIT_DIRECTORY };
 
 /** Milliseconds of the call that are kept free for what comes after. */
-const SPARE_MS = 2_000;
+export const SPARE_MS = 2_000;
 
-const refuse = (end: ConfinedEnd, ctx: ToolContext): void => {
+/** Throws for every end but a good one, and one that the reader of the output made. */
+export const refuseGitEnd = (end: ConfinedEnd, ctx: ToolContext): void => {
   if (end.ending === 'aborted') throw stopReason(ctx.signal);
   const [limit] = end.limits.keys();
   if (limit !== undefined && end.code !== 0)
@@ -73,7 +41,7 @@ export const runGit = async (
   const git = needProgram(confinement.programs, 'git');
   const repository = gitDirectory(workspace.root);
   const end = await runConfined(confinement, {
-    command: [git, '--no-pager', ...SETTINGS.flatMap((setting) => ['-c', setting]), ...args],
+    command: [git, '--no-pager', ...settingArgs(GIT_SETTINGS), ...args],
     env: ENV,
     binds: [
       { source: confinement.etc, target: '/etc', writable: false },
@@ -90,5 +58,5 @@ export const runGit = async (
   if (!(await isStill(workspace.record.root, workspace.record.identity))) {
     throw new FabricError('workspace_missing', 'another directory stands where the workspace was');
   }
-  refuse(end, ctx);
+  refuseGitEnd(end, ctx);
 };

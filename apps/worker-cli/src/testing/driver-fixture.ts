@@ -33,6 +33,8 @@ export interface FixtureOptions {
   readonly lockWaitMs?: number;
   readonly searchPath?: readonly string[];
   readonly commands?: NonNullable<DriverOptions['commands']>;
+  /** Repositories in `base/remotes` may be pushed to. */
+  readonly remotes?: boolean;
 }
 
 export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
@@ -53,6 +55,7 @@ export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture
   const driver = await createDriver(settings, {
     lockWaitMs: options.lockWaitMs ?? 5_000,
     ...(options.commands === undefined ? {} : { commands: options.commands }),
+    ...(options.remotes === true ? { remotes: [join(base, 'remotes')] } : {}),
   });
   const remove = async () => {
     await driver.close();

@@ -1,7 +1,10 @@
 import type { AnyTool } from '@toolfabric/worker-runtime';
 import type { Driver } from '../driver.ts';
 import { editFileTool } from './edit-file.ts';
+import { gitBranchTool } from './git-branch.ts';
+import { gitCommitTool } from './git-commit.ts';
 import { gitDiffTool } from './git-diff.ts';
+import { gitPushTool } from './git-push.ts';
 import { gitStatusTool } from './git-status.ts';
 import { listFilesTool } from './list-files.ts';
 import { prepareWorkspaceTool } from './prepare-workspace.ts';
@@ -19,6 +22,9 @@ export const createTools = (driver: Driver): readonly AnyTool[] => [
   editFileTool(driver),
   gitStatusTool(driver),
   gitDiffTool(driver),
+  gitBranchTool(driver),
+  gitCommitTool(driver),
+  gitPushTool(driver),
   prepareWorkspaceTool(driver),
   processRunTool(driver),
   testRunTool(driver),
