@@ -385,6 +385,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['Envelope', 'work', { type: 'toolfabric/work/1', kid: 'router-1', sig: 'AA', body: '{"a":1}' }],
   ['WorkBody', 'run', work],
   ['WorkBody', 'constrained', { ...work, writable: ['src/**'] }],
+  ['WorkBody', 'shell', { ...work, analysis: sha }],
   ['WorkBody', 'under-policy', { ...work, watermark: 3 }],
   ['WorkBody', 'of-operation', { ...work, operation: 'op.0f2a' }],
   [
@@ -396,6 +397,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['DeadLetter', 'forged', { reason: 'signature', subject: work.subject, excerpt: 'AA==', sequence: 5, by: 'w-1', at }],
   ['CallRecord', 'accepted', { ...call, state: 'accepted' }],
   ['CallRecord', 'constrained', { ...call, state: 'queued', writable: ['src/**'] }],
+  ['CallRecord', 'shell', { ...call, state: 'queued', analysis: sha }],
   ['CallRecord', 'under-policy', { ...call, state: 'queued', watermark: 3, decidedAgain: true }],
   ['CallRecord', 'awaiting-approval', { ...call, state: 'awaiting_approval' }],
   ['CallRecord', 'queued', { ...call, state: 'queued', epoch: 2 }],
