@@ -2,6 +2,7 @@ import { effectOf, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { isRedactionRule, REDACTION_RULES } from '@toolfabric/results';
 import { pointerTokens } from './json-pointer.ts';
+import { raiseProblems } from './raise-rules.ts';
 import { queryPointers } from './reconcile-query.ts';
 import { isSchemaObject } from './schema-keywords.ts';
 import { parseTemplate } from './template.ts';
@@ -164,7 +165,18 @@ const namedPaths: Rule = (contract) =>
     }),
   );
 
-const RULES: readonly Rule[] = [redaction, group, timeouts, reads, writes, namedPaths, fences, templates, reconciles];
+const RULES: readonly Rule[] = [
+  raiseProblems,
+  redaction,
+  group,
+  timeouts,
+  reads,
+  writes,
+  namedPaths,
+  fences,
+  templates,
+  reconciles,
+];
 
 /** What breaks a rule between execution and governance; each begins with the path of the field. */
 export const governanceProblems = (contract: ToolContract): string[] =>

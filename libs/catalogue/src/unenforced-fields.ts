@@ -22,14 +22,11 @@ export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
   { path: 'execution.network', isUsed: (c) => c.execution.network !== 'none', allowed: 'none' },
   { path: 'execution.credentials', isUsed: (c) => c.execution.credentials.length > 0, allowed: NOTHING },
   { path: 'execution.options', isUsed: (c) => Object.keys(c.execution.options).length > 0, allowed: NOTHING },
-  { path: 'governance.resource', isUsed: (c) => c.governance.resource !== undefined, allowed: NOTHING },
   {
     path: 'governance.reconcile.fence',
     isUsed: (c) => c.governance.reconcile?.fence === 'egress',
     allowed: 'none, workspace_lock or dedupe',
   },
-  { path: 'governance.raise', isUsed: (c) => c.governance.raise !== undefined, allowed: NOTHING },
-  { path: 'governance.hosts', isUsed: (c) => c.governance.hosts !== undefined, allowed: NOTHING },
 ];
 
 /** Who keeps each field; where only some of its values are kept, it stands in both tables. */
@@ -68,6 +65,9 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'governance.effect_scope': 'operations',
   'governance.max_calls_per_turn': 'budgets of tasks',
   'governance.cost': 'budgets of tasks',
+  'governance.raise': 'the level that the policy judges a call at',
+  'governance.hosts': 'policy, and constraints of tasks',
+  'governance.resource': 'policy: the scope that a call acts on',
   'governance.writes': 'constraints of tasks, in the router and in the worker',
   'governance.pii_allowed': 'arguments in the router, and everything that a tool says in the worker',
   'governance.precondition': 'the tool, before any effect',
