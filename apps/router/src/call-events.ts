@@ -38,12 +38,21 @@ export const recordAttributes = (call: CallRecord): Attributes => ({
   ...proposalAttributes(call),
 });
 
+/** A person acted in the place of the agent: changed what was to be done, or told what had happened. */
+const takenOver = ({ replaces, result, unknownAt }: CallRecord): Attributes => {
+  const wasReplaced = result?.error?.type === 'approval_denied' && result.evidence?.some(({ kind }) => kind === 'call');
+  const wasTold = unknownAt !== undefined && result?.evidence?.some(({ kind }) => kind === 'person');
+  if (replaces === undefined && wasReplaced !== true && wasTold !== true) return {};
+  return { takenOver: true, ...(replaces === undefined ? {} : { replaces }) };
+};
+
 /** The event that L2 speaks of. A call that is settled after `unknown` has one for each of the two ends. */
 export const terminalEvent = (ctx: RouterContext, call: CallRecord): FabricEvent => {
   const settledAt = call.settledAt ?? call.createdAt;
   return callEvent(ctx, call, 'call.settled', `settled.${call.state}`, {
     ...recordAttributes(call),
     ...resultAttributes(call.result),
+    ...takenOver(call),
     state: call.state,
     acceptedAt: call.createdAt,
     settledAt,

@@ -110,6 +110,34 @@ describe('stores by compare-and-set', () => {
     expect(await router.open.keys('open.12')).toEqual([]);
   });
 
+  it('tells every change after a revision, of several of one key only the last', async () => {
+    const approval = (id: string, state: 'pending' | 'granted') => ({
+      approvalId: id,
+      actor,
+      toolDigest: 'd',
+      argsHash: 'h',
+      policyVersion: 'p',
+      state,
+      callId: ID,
+      expiresAt: 1,
+    });
+    const first = await router.approvals.create('approval.acme.a1', approval('a1', 'pending'));
+    const second = await router.approvals.create('approval.other.a2', approval('a2', 'pending'));
+    const third = await router.approvals.update('approval.acme.a1', approval('a1', 'granted'), first);
+    const told = [];
+    for (let revision = 0; ; ) {
+      const next = await router.nextApproval(revision);
+      if (next === undefined) break;
+      told.push([next.key, next.revision, next.value?.state]);
+      revision = next.revision;
+    }
+    expect(told).toEqual([
+      ['approval.other.a2', second, 'pending'],
+      ['approval.acme.a1', third, 'granted'],
+    ]);
+    expect(await router.nextApproval(third)).toBeUndefined();
+  });
+
   it('shows every write in the last revision, also of a ring of buckets', async () => {
     const before = await router.claims('web').lastRevision();
     await router.claims('web').create(`claim.web.0.acme.${ID}`, claim('a'));

@@ -87,6 +87,8 @@ export const CallRecord = z.strictObject({
   catalogueDigest: z.string().max(80).optional(),
   /** The failed call that this one is a better try of. */
   repairs: z.string().max(80).optional(),
+  /** The call whose place it took, when a person changed the arguments. */
+  replaces: z.string().max(80).optional(),
   /** Runs apart from its delivery (protocol 9). */
   background: z.boolean().optional(),
   /** Pin slot that its work message of the present epoch went to. */

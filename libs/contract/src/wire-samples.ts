@@ -401,6 +401,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['CallRecord', 'under-policy', { ...call, state: 'queued', watermark: 3, decidedAgain: true }],
   ['CallRecord', 'awaiting-approval', { ...call, state: 'awaiting_approval' }],
   ['CallRecord', 'queued', { ...call, state: 'queued', epoch: 2 }],
+  ['CallRecord', 'edited', { ...call, state: 'queued', replaces: callId }],
   ['CallRecord', 'joined', { ...call, state: 'joined' }],
   ['CallRecord', 'ok', { ...call, state: 'ok', settledAt: at + 20, result, late: [{ epoch: 1, status: 'ok' }] }],
   ['CallRecord', 'unknown', { ...call, state: 'unknown', probe: { asked: 2, nextAt: at + 5000 } }],

@@ -33,8 +33,9 @@ const requestFor = (call: CallRecord, { args, requestKey }: Edit): CallRequest =
   };
 };
 
-/** A key that the caller gave names the same business action still. */
-const keepingOperation = (record: CallRecord, { operation }: CallRecord): CallRecord => {
+/** It says whose place it takes; a key that the caller gave names the same business action still. */
+const inPlaceOf = (checked: CallRecord, { operation, callId }: CallRecord): CallRecord => {
+  const record = { ...checked, replaces: callId };
   if (record.operation !== undefined || operation === undefined) return record;
   return { ...record, operation, state: record.state === 'queued' ? 'accepted' : record.state };
 };
@@ -64,7 +65,7 @@ const approveNew = async (ctx: RouterContext, edit: Edit, call: StoredCall): Pro
 const checkNew = async (services: RouterServices, edit: Edit, old: CallRecord, callId: string) => {
   const { ctx } = services;
   const { record, confirm } = await checkCall(services, requestFor(old, edit), callId);
-  const next = keepingOperation(record, old);
+  const next = inPlaceOf(record, old);
   const asked = await approvalFor(services, next);
   if (asked !== undefined) forbidUnlessDecider(edit, asked, ctx.clock.now());
   return {
