@@ -72,6 +72,7 @@ describe('shell.run over real processes', () => {
     const shown = await people[0]?.getApproval(view.approvalId ?? '');
     expect(shown).toMatchObject({ risk: 'privileged', strength: 'strong', whole: true });
     expect(shown?.preview).toContain(script);
+    expect(shown?.preview).toContain('runs: without a shell: cat, head, sort; may write first.txt');
     expect(existsSync(join(project, 'first.txt'))).toBe(false);
     await grant(view.approvalId);
     expect(await settle(view.callId)).toMatchObject({

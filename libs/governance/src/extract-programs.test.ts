@@ -1,6 +1,7 @@
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolContract } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
+import { renderPreview } from './approvals/render-preview.ts';
 import { factsOf } from './extract.ts';
 import { shellDigest } from './extract-programs.ts';
 
@@ -61,5 +62,29 @@ describe('CL-3: what the policy knows of a shell text', () => {
     expect(shellDigest(contract, shell('ls  a'))).toEqual(digest);
     expect(shellDigest(contract, shell('ls b'))).not.toEqual(digest);
     expect(shellDigest(contractOf('process.run'), { argv: ['ls'] })).toEqual({});
+  });
+
+  it.each([
+    ['rg -l x | sort > out', 'runs: without a shell: rg, sort; may write out'],
+    ['ls', 'runs: without a shell: ls; may write nothing of the workspace'],
+    ['node a.mjs', 'runs: without a shell: node; may write anything in the workspace'],
+    [
+      'rm *.log',
+      'runs: bash reads the text, since it holds Glob: the names that a pattern matches are not known before',
+    ],
+    ['ls; eval x', 'runs: bash reads the text, since it holds Builtin: "eval" is a command of the shell itself'],
+  ])('PO-3: whoever has to say yes sees how %j will run, and the node that needs a shell', (script, line) => {
+    const actor = { tenant: 'acme', user: 'ada', agent: 'coder' };
+    const contract = contractOf('shell.run');
+    const preview = renderPreview({
+      actor,
+      contract,
+      args: shell(script),
+      risk: 'privileged',
+      raisedBy: [],
+      files: [],
+    });
+    expect(preview.text.split('\n')).toContain(line);
+    expect(preview.text).toContain(script);
   });
 });

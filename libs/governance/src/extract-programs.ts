@@ -44,3 +44,20 @@ export const programFacts = (contract: ToolContract, args: Args): ProgramFacts =
   if (analysis?.verdict === 'deny') throw new FabricError('shell_refused', `the text is never run: ${analysis.why}`);
   return analysis?.facts ?? { programs: [], writes: [] };
 };
+
+const list = (names: readonly string[]): string => names.join(', ');
+
+/** What is shown of a shell text to whoever has to say yes to it: how it will run, and why not without a shell. */
+export const shellMeaning = (contract: ToolContract, args: Args): string | undefined => {
+  const analysis = shellAnalysisOf(contract, args);
+  if (analysis === undefined || analysis.verdict === 'deny') return undefined;
+  if (analysis.verdict === 'ask') return `bash reads the text, since it holds ${analysis.node}: ${analysis.why}`;
+  const { programs, writes } = analysis.facts;
+  const written =
+    writes.length === 0
+      ? 'nothing of the workspace'
+      : writes.includes('.')
+        ? 'anything in the workspace'
+        : list(writes);
+  return `without a shell: ${list(programs)}; may write ${written}`;
+};

@@ -1,5 +1,6 @@
 import { parseTemplate, readPointer } from '@toolfabric/catalogue';
 import { type Actor, type BoundFile, MAX_PREVIEW, type RiskGroup, type ToolContract } from '@toolfabric/contract';
+import { shellMeaning } from '../extract-programs.ts';
 import { behindBars, onOneLine } from './show-plainly.ts';
 
 export interface PreviewInput {
@@ -73,6 +74,8 @@ function* previewLines(input: PreviewInput): Generator<string, void, void> {
   if (resource !== undefined) yield `on: ${onOneLine(resource)}`;
   yield `risk: ${risk}${raisedBy.length === 0 ? '' : `, raised by ${raisedBy.map(onOneLine).join(', ')}`}`;
   yield `tool: ${contract.name}@${contract.version}`;
+  const meaning = shellMeaning(contract, args);
+  if (meaning !== undefined) yield `runs: ${onOneLine(meaning)}`;
   if (command !== undefined) {
     yield `runs, in ${onOneLine(command.cwd ?? 'the workspace')}:`;
     for (const word of command.argv) yield* behindBars(word);
