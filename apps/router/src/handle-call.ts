@@ -1,4 +1,4 @@
-import { type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
+import { ANSWERED, type CallRecord, type CallRequest, type CallView, MAX_DEPTH } from '@toolfabric/contract';
 import { isSameActor } from '@toolfabric/governance';
 import {
   callIdFor,
@@ -15,6 +15,7 @@ import { checkCall } from './check-call.ts';
 import { checkRoom } from './check-room.ts';
 import type { Leave } from './quota/quotas.ts';
 import { refuseLimited } from './quota/refuse-limited.ts';
+import { requestedCallId } from './quota/requested-call-id.ts';
 import type { RouterServices } from './router-services.ts';
 import { startCall } from './start-call.ts';
 import { viewCall, viewRefusal } from './view-call.ts';
@@ -85,9 +86,9 @@ const answer = async (services: RouterServices, watched: WatchedCall): Promise<C
   }
 };
 
-const enter = ({ quotas }: RouterServices, request: CallRequest): Leave | FabricError => {
+const enter = ({ ctx, quotas }: RouterServices, request: CallRequest): Leave | FabricError => {
   try {
-    return quotas.enter(request);
+    return quotas.enter(request, requestedCallId(request, ctx.clock.now()));
   } catch (thrown) {
     if (thrown instanceof FabricError) return thrown;
     throw thrown;
@@ -104,16 +105,16 @@ export const handleCall = async (services: RouterServices, request: CallRequest)
     watched.answered(refusal);
     return refusal;
   }
-  let callId: string | undefined;
+  let isAccepted = true;
   try {
     const view = await answer(services, watched);
-    if (view.state !== 'refused') callId = view.callId;
+    isAccepted = view.state !== 'refused' && !ANSWERED.has(view.state);
     watched.answered(view);
     return view;
   } catch (thrown) {
     watched.failed(toFabricError(thrown));
     throw thrown;
   } finally {
-    leave(callId);
+    leave(isAccepted);
   }
 };

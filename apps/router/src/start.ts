@@ -104,7 +104,10 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
     ...payloadsOf(config, { ...base, events: ports.events, contractOf }),
-    notify: (call) => bus.settled({ actor: call.actor, view: viewCall(call) }),
+    notify: (call) => {
+      bus.settled({ actor: call.actor, view: viewCall(call) });
+      services.quotas.over(call.actor.tenant, call.tool.name, call.callId);
+    },
     isDead: async (kind, incarnation) => (await lives.get(kind)?.isDead(incarnation)) ?? false,
     contractOf,
     storesApart: (kind) => lives.get(kind)?.storesApart ?? true,
@@ -189,7 +192,9 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     loop(log, 'approvals', 1_000, stop.signal, () => services.approvals.refresh()),
     ...webhookLoop(config, services, shards, stop.signal),
     loop(log, 'routers', pace.leaseBeatMs, stop.signal, () => services.routers.renew()),
-    loop(log, 'quotas', 1_000, stop.signal, () => services.quotas.look(() => bus.queued(config.kinds))),
+    loop(log, 'quotas', 100, stop.signal, async () => {
+      if (services.quotas.isDue()) await services.quotas.look(() => bus.queued(config.kinds));
+    }),
     loop(log, 'registry', 1_000, stop.signal, () => registry.refresh()),
     loop(log, 'policy', 1_000, stop.signal, async () => {
       policy.refresh();

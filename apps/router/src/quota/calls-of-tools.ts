@@ -2,13 +2,13 @@
 const LOOKED_AT_ONCE = 64;
 
 /**
- * Calls in flight of the tools that have a cap of their own, as far as this router let them in: their records are read
- * until they are over. Never more than the cap.
+ * Calls in flight of the tools that have a cap of their own, as far as this router let them in: they count until this
+ * router hears of their end, or reads it in their records. Never more than the cap.
  */
 export class CallsOfTools {
   readonly #isOver: (tenant: string, callId: string) => Promise<boolean>;
+  /** Of a tool and tenant: each call, and its tenant once it was accepted. */
   readonly #calls = new Map<string, Map<string, string>>();
-  #entered = 0;
 
   constructor(isOver: (tenant: string, callId: string) => Promise<boolean>) {
     this.#isOver = isOver;
@@ -18,19 +18,22 @@ export class CallsOfTools {
     return this.#calls.get(`${tenant} ${tool}`)?.size ?? 0;
   }
 
-  /** What it answers is called when the request is answered: with its call, which counts until it is over. */
-  enter(tenant: string, tool: string, most: number | undefined): (callId?: string) => void {
-    if (most === undefined) return () => {};
+  enter(tenant: string, tool: string, callId: string): void {
     const key = `${tenant} ${tool}`;
     const calls = this.#calls.get(key) ?? new Map<string, string>();
     this.#calls.set(key, calls);
-    this.#entered += 1;
-    const seat = `request ${this.#entered}`;
-    calls.set(seat, '');
-    return (callId) => {
-      calls.delete(seat);
-      if (callId !== undefined) calls.set(callId, tenant);
-    };
+    calls.set(callId, calls.get(callId) ?? '');
+  }
+
+  /** The request was answered with its call, which counts until it is over; without one it counts no more. */
+  leave(tenant: string, tool: string, callId: string, isAccepted: boolean): void {
+    const calls = this.#calls.get(`${tenant} ${tool}`);
+    if (!isAccepted) calls?.delete(callId);
+    else if (calls?.has(callId)) calls.set(callId, tenant);
+  }
+
+  over(tenant: string, tool: string, callId: string): void {
+    this.#calls.get(`${tenant} ${tool}`)?.delete(callId);
   }
 
   async look(): Promise<void> {

@@ -1,15 +1,8 @@
 import type { CallRequest, CallView } from '@toolfabric/contract';
-import { callIdFor, type FabricError, proposalAttributes, proposedTool } from '@toolfabric/kernel';
+import { type FabricError, proposalAttributes, proposedTool } from '@toolfabric/kernel';
 import type { RouterServices } from '../router-services.ts';
 import { viewRefusal } from '../view-call.ts';
-
-const callIdOf = ({ actor, requestKey }: CallRequest, now: number): string => {
-  try {
-    return callIdFor(actor, requestKey, now);
-  } catch {
-    return '';
-  }
-};
+import { requestedCallId } from './requested-call-id.ts';
 
 /**
  * The answer to a request above a quota. It costs no round trip, and one event a second and tenant: a flood of refusals
@@ -18,7 +11,7 @@ const callIdOf = ({ actor, requestKey }: CallRequest, now: number): string => {
 export const refuseLimited = ({ ctx, quotas }: RouterServices, request: CallRequest, error: FabricError): CallView => {
   const { actor, taskId, tool } = request;
   const now = ctx.clock.now();
-  const callId = callIdOf(request, now);
+  const callId = requestedCallId(request, now);
   if (quotas.mayTell(actor.tenant))
     ctx.ports.events.emit({
       id: `${callId}:refused:${now}`,
