@@ -11,6 +11,8 @@ import {
   ToolServiceService,
   type TraceServiceServer,
   TraceServiceService,
+  type UnknownServiceServer,
+  UnknownServiceService,
 } from '@toolfabric/proto';
 import type { ListenConfig } from '@toolfabric/service-host';
 import { withReadableRequests } from './readable-requests.ts';
@@ -28,10 +30,10 @@ export interface Services {
   readonly registry: RegistryServiceServer;
   readonly artifacts: ArtifactServiceServer;
   readonly traces: TraceServiceServer;
-}
-
   readonly approvals: ApprovalServiceServer;
   readonly unknown: UnknownServiceServer;
+}
+
 export const createGrpcServer = (
   { tools, registry, artifacts, traces, approvals, unknown }: Services,
   messageBytes: number,
@@ -41,10 +43,10 @@ export const createGrpcServer = (
   server.addService(withReadableRequests(RegistryServiceService), registry);
   server.addService(withReadableRequests(ArtifactServiceService), artifacts);
   server.addService(withReadableRequests(TraceServiceService), traces);
-  return server;
-};
   server.addService(withReadableRequests(UnknownServiceService), unknown);
   server.addService(withReadableRequests(ApprovalServiceService), approvals);
+  return server;
+};
 
 /** As a URI names it: an IPv6 address in brackets. */
 const hostOf = ({ host }: ListenConfig): string => (host.includes(':') ? `[${host}]` : host);

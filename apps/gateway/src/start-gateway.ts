@@ -22,6 +22,7 @@ import { RouterClient } from './router-client.ts';
 import { TokenBook } from './tokens.ts';
 import { createToolService, ownCall } from './tool-service.ts';
 import { createTraceService } from './trace-service.ts';
+import { createUnknownService } from './unknown-service.ts';
 import { watchTokensFile } from './watch-tokens-file.ts';
 
 export interface Gateway {
@@ -55,15 +56,15 @@ export const startGateway = async (
   const { metrics } = telemetry;
   const tools = createToolService({ door, router, pending, ports, clock, faults, pace, limits, metrics });
   const access = new ArtifactAccess(router, front, pace);
-  const services = {
   const leaving = new AbortController();
+  const services = {
     tools,
     registry: createRegistryService(door, router, pace),
     artifacts: createArtifactService({ door, access, clock, getCall: ownCall({ router, pace }, 'getCall') }),
     traces: createTraceService(door, ports, config.hasTraces),
-  };
     approvals: createApprovalService({ door, router, clock, pace, stopping: leaving.signal }),
     unknown: createUnknownService(door, router, pace),
+  };
   const server = createGrpcServer(services, limits.messageBytes);
   const address = await bind(server, listen).catch((error) => {
     stopTokens();

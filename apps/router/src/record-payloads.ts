@@ -47,6 +47,12 @@ const inputOf = ({ question, answer }: DecidedCall) => {
   };
 };
 
+/** Words of our own stay as they are: `credential` is the name of a kind here, and no secret. */
+const redactFacts = (redactor: Redactor, facts: DecidedCall['question']['facts']) => {
+  const { credential, environment, risk, raisedBy, roles, ...said } = facts;
+  return { ...(redactor.json(said) as object), credential, environment, risk, raisedBy, roles };
+};
+
 type Content = NonNullable<ToolResult['content']>[number];
 
 /** Pictures and sounds are told by their size: their bytes cannot be searched for secrets. */
@@ -139,7 +145,12 @@ export class PayloadLog {
     const redactor = await this.#redactorOf({ tool: { name, version, digest: tool.digest }, actor });
     const { args, facts, task: about, ...input } = inputOf(decided);
     // The pointers of the contract's rules are those of its arguments; what else a caller said is redacted by what it looks like.
-    const redacted = { ...input, task: redactor.json(about), facts: redactor.json(facts), args: redactor.json(args) };
+    const redacted = {
+      ...input,
+      task: redactor.json(about),
+      facts: redactFacts(redactor, facts),
+      args: redactor.json(args),
+    };
     this.#deps.events.emit({
       id: `${decided.callId}:policy.${sha256Hex(JSON.stringify(redacted)).slice(0, 16)}`,
       type: 'call.payloads',

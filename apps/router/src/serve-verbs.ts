@@ -11,6 +11,8 @@ import { permitArtifact } from './permit-artifact.ts';
 import { describeTool, listTools, moveTool, putDraft } from './registry-verbs.ts';
 import type { RouterServices } from './router-services.ts';
 import { createTask, endTask, getTask } from './task-verbs.ts';
+import { resolveUnknown } from './unknown/resolve-unknown.ts';
+import { getUnknown, listUnknown } from './unknown/unknown-verbs.ts';
 
 type Request<V extends RpcVerb> = z.output<(typeof RPC)[V]['request']>;
 type Handlers = { [V in RpcVerb]: (services: RouterServices, request: Request<V>) => unknown };
@@ -23,8 +25,6 @@ const HANDLERS: Handlers = {
   getTask: (services, { actor, taskId }) => getTask(services, actor, taskId),
   endTask,
   permitArtifact,
-  listTools: (services, { actor, allStates, after }) => listTools(services, actor, allStates, after),
-  describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
   listUnknown,
   getUnknown,
   resolveUnknown,
@@ -33,6 +33,8 @@ const HANDLERS: Handlers = {
   decideApproval: decideOne,
   editApproval,
   decideBatch,
+  listTools: (services, { actor, allStates, after }) => listTools(services, actor, allStates, after),
+  describeTool: (services, { actor, tool }) => describeTool(services, actor, tool),
   putDraft: (services, { actor, rights, contract }) => putDraft(services, actor, rights, contract),
   moveTool: (services, { actor, rights, to, ...tool }) => moveTool(services, actor, rights, tool, to),
 };

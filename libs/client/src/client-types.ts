@@ -20,6 +20,7 @@ import type {
   ToolSummary,
   TraceCall,
   TraceEvent,
+  UnknownCall,
   WorkspaceSource,
 } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
@@ -144,7 +145,6 @@ export interface CallFilter {
   readonly limit?: number;
 }
 
-export interface Trace {
 export interface ApprovalFilter {
   /** Also what was answered lately. */
   readonly decided?: boolean;
@@ -176,6 +176,7 @@ export interface ApprovalBatch {
   readonly reason?: string;
 }
 
+export interface Trace {
   /** Left out until the call has ended. */
   readonly call?: TraceCall;
   readonly events: readonly TraceEvent[];
@@ -183,6 +184,13 @@ export interface ApprovalBatch {
   readonly payloads: readonly PayloadRecord[];
   /** More events or spans than an answer holds. */
   readonly cut: boolean;
+}
+
+export interface UnknownResolution {
+  readonly resolution: Resolution;
+  /** Needed for `happened`: what is there. */
+  readonly evidence?: ResolutionEvidence;
+  readonly note?: string;
 }
 
 export interface ArtifactRange extends RequestOptions {
@@ -226,12 +234,6 @@ export interface FabricClient {
   deleteArtifact(artifactId: string, options?: RequestOptions): Promise<void>;
   listCalls(filter?: CallFilter, options?: RequestOptions): Promise<{ calls: TraceCall[]; next?: string }>;
   getTrace(callId: string, options?: RequestOptions): Promise<Trace>;
-  putDraft(contract: Json, options?: RequestOptions): Promise<ToolSummary>;
-  publish(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
-  deprecate(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
-  retire(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
-  close(): void;
-}
   /** Calls whose outcome is not known; with the right `unknown:resolve` those of the whole tenant. */
   listUnknown(
     page?: { readonly after?: string; readonly limit?: number },
@@ -252,3 +254,9 @@ export interface FabricClient {
   grantBatch(batch: ApprovalBatch, options?: RequestOptions): Promise<{ batchId: string; outcomes: BatchOutcome[] }>;
   /** What waits, then every change, until the signal; reconnects when the gateway goes away. */
   watchApprovals(options?: RequestOptions): AsyncGenerator<ApprovalView, void, void>;
+  putDraft(contract: Json, options?: RequestOptions): Promise<ToolSummary>;
+  publish(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
+  deprecate(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
+  retire(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
+  close(): void;
+}

@@ -16,6 +16,7 @@ import { Requester } from './requester.ts';
 import { taskVerbs } from './task-verbs.ts';
 import { registryVerbs, toolVerbs } from './tool-verbs.ts';
 import { traceVerbs } from './trace-verbs.ts';
+import { unknownVerbs } from './unknown-verbs.ts';
 
 /** Connects when the first verb is used. Throws `invalid_request` for a plain connection beyond loopback. */
 export const connectFabric = (options: ConnectOptions): FabricClient => {
@@ -26,9 +27,9 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
   const registry = new RegistryServiceClient(options.address, credentials, shared);
   const artifacts = new ArtifactServiceClient(options.address, credentials, shared);
   const traces = new TraceServiceClient(options.address, credentials, shared);
-  const requester = new Requester(options.token, systemClock);
   const approvals = new ApprovalServiceClient(options.address, credentials, shared);
   const unknown = new UnknownServiceClient(options.address, credentials, shared);
+  const requester = new Requester(options.token, systemClock);
   return {
     ...taskVerbs(tools, requester),
     ...toolVerbs(tools, requester),
@@ -36,8 +37,8 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
     ...artifactVerbs(artifacts, requester),
     ...traceVerbs(traces, requester),
     ...registryVerbs(registry, requester),
-    close: () => tools.close(),
     ...approvalVerbs(approvals, requester),
     ...unknownVerbs(unknown, requester),
+    close: () => tools.close(),
   };
 };
