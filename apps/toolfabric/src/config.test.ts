@@ -6,6 +6,7 @@ describe('the environment of `up`', () => {
     const given = {
       TOOLFABRIC_TENANCY: 'single',
       TOOLFABRIC_POLICY_DIR: '/etc/policies',
+      TOOLFABRIC_QUOTAS: '/etc/quotas.json',
       TOOLFABRIC_COMMAND_MEMORY_BYTES: '1',
       TOOLFABRIC_TOOLCHAIN_DIRS: '/opt/node',
       TOOLFABRIC_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
