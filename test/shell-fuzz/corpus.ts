@@ -45,7 +45,7 @@ export const CORPUS: readonly string[] = [
   'coproc ls',
   'echo {a,b}{1..3} ~ ~/x a=~ *.ts a?[bc] @(a|b)',
   'echo $\'a\\x41\' $"b"',
-  'echo ${x:-$(ls)} "${x@P}" ${IFS} $((1+1)) $[1+1]',
+  `echo \${x:-$(ls)} "\${x@P}" \${IFS} $((1+1)) $[1+1]`,
   'ls & pwd',
   'eval ls; . a; exec ls; trap ls EXIT',
   'printf -v a x; [[ -v a ]]; test -v a',

@@ -92,7 +92,7 @@ describe('shell.run', () => {
         '*',
         '~',
         '\n',
-        '${1}',
+        `\${1}`,
         '-n',
       ];
       const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
