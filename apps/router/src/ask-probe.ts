@@ -1,4 +1,5 @@
 import type { CallRecord } from '@toolfabric/contract';
+import { sha256Hex } from '@toolfabric/kernel';
 import { probeCallId, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
@@ -10,8 +11,14 @@ import { probeMessage, queryMessage } from './work-message.ts';
 /** The delay between two questions doubles up to so many times the first one. */
 const LONGEST_BACK_OFF = 60;
 
-const nextAt = (ctx: RouterContext, asked: number): number =>
-  ctx.clock.now() + ctx.pace.probeFirstMs * Math.min(2 ** asked, LONGEST_BACK_OFF);
+/** From 0.8 to 1.2, by the call and the number: calls that were lost together are not asked about together. */
+const spread = (callId: string, asked: number): number =>
+  0.8 + (0.4 * Number.parseInt(sha256Hex(`${callId} ${asked}`).slice(0, 6), 16)) / 0xffffff;
+
+const nextAt = (ctx: RouterContext, callId: string, asked: number): number => {
+  const wait = ctx.pace.probeFirstMs * Math.min(2 ** asked, LONGEST_BACK_OFF);
+  return ctx.clock.now() + Math.round(wait * spread(callId, asked));
+};
 
 /** In the words of another tool where the contract says so, else to the probe of its own. */
 const questionOf = async (ctx: RouterContext, stored: StoredCall, call: CallRecord, asked: number) => {
@@ -29,7 +36,11 @@ const questionOf = async (ctx: RouterContext, stored: StoredCall, call: CallReco
  */
 export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<void> => {
   const asked = (stored.value.probe?.asked ?? 0) + 1;
-  const change = await changeCall(ctx, stored, { type: 'probed', asked, nextAt: nextAt(ctx, asked) });
+  const change = await changeCall(ctx, stored, {
+    type: 'probed',
+    asked,
+    nextAt: nextAt(ctx, stored.value.callId, asked),
+  });
   if (!change.done) return;
   const call = change.value;
   const { subject, data } = await questionOf(ctx, change, call, asked);
