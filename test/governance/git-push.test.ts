@@ -53,7 +53,7 @@ const prepare = async () => {
   expect((await client.call({ taskId, tool: 'git.branch', args: { name: 'fix/one' } })).state).toBe('ok');
   const committed = await client.call({ taskId, tool: 'git.commit', args: { message: 'Subject' } });
   expect(committed).toMatchObject({ state: 'ok', result: { sideEffect: 'confirmed' } });
-  const { commit } = committed.result?.data as { commit: string };
+  const { commit } = (committed.result?.data ?? {}) as { commit: string };
   return { taskId, commit };
 };
 
