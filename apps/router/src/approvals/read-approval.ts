@@ -1,7 +1,7 @@
 import type { ApprovalRecord, Approver } from '@toolfabric/contract';
 import { maySee } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
-import { approvalKey } from '@toolfabric/ledger';
+import { approvalKey, isAnswered } from '@toolfabric/ledger';
 import { readCall } from '../change-call.ts';
 import type { RouterContext, StoredCall } from '../router-context.ts';
 import { expireApproval } from './change-approval.ts';
@@ -33,6 +33,7 @@ export const waitingCall = async (ctx: RouterContext, approval: ApprovalRecord):
   const call = await readCall(ctx, actor.tenant, callId);
   if (call === undefined) throw closed('the call was never accepted');
   if (call.value.state === 'awaiting_approval') return call;
-  await expireApproval(ctx, actor.tenant, approvalId);
+  // Another's yes may be about to be used: only what has ended needs none any more.
+  if (isAnswered(call.value.state)) await expireApproval(ctx, actor.tenant, approvalId);
   throw closed(`the call is ${call.value.state} by now`);
 };
