@@ -126,6 +126,19 @@ describe('a listing', () => {
     const asked = new Front((verb, body) => serveVerb(open, verb, body));
     const { tools } = await asked.ask('listTools', { actor: ADA });
     expect(tools.map((tool) => tool.name)).toContain(name);
+    expect(tools.find((tool) => tool.name === name)).not.toHaveProperty('denied');
+  });
+
+  it('RG-5: marks what can never be called as denied, for a tenant that wants to see it', async () => {
+    const privileged = { risk: 'privileged', claimless: false, operation_key: '{/text}', reconcile: { by: 'probe' } };
+    await put({ governance: privileged });
+    await move('published');
+    const shown = { ...services, policy: { ...samplePolicy(), showsDenied: (tenant: string) => tenant === 'acme' } };
+    const ask = new Front((verb, body) => serveVerb(shown, verb, body));
+    const { tools } = await ask.ask('listTools', { actor: ADA });
+    expect(tools.find((tool) => tool.name === name)).toMatchObject({ denied: true });
+    const other = await ask.ask('listTools', { actor: { ...ADA, tenant: 'other' } });
+    expect(other.tools.map((tool) => tool.name)).not.toContain(name);
   });
 
   it('FD-1: shows a model nothing of how a tool is run', async () => {

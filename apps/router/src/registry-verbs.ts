@@ -55,9 +55,11 @@ export const listTools = (
   const isCurrent = ({ contract }: RegistryRecord) =>
     registry.index.tools.get(contract.name)?.current?.contract.version === contract.version;
   const tools = registry.records
-    .filter((record) => !record.contract.internal && policy.couldAllow(actor, record))
+    .filter(
+      (record) => !record.contract.internal && (policy.couldAllow(actor, record) || policy.showsDenied(actor.tenant)),
+    )
     .filter((record) => allStates || isCurrent(record))
-    .map(summaryOf)
+    .map((record) => ({ ...summaryOf(record), ...(policy.couldAllow(actor, record) ? {} : { denied: true as const }) }))
     .sort(isBefore);
   // By order and not by equality: what the last page ended with may be gone by now.
   const [name = '', version = '0.0.0'] = (after ?? '').split('@');

@@ -10,6 +10,7 @@ export * from './load-contracts.ts';
 export * from './outcome-condition.ts';
 export * from './output-rules.ts';
 export * from './parse-contract.ts';
+export * from './parse-yaml.ts';
 export * from './raise-condition.ts';
 export * from './reconcile-query.ts';
 export * from './schema-changes.ts';

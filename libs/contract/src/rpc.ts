@@ -99,6 +99,8 @@ export const ToolSummary = z.strictObject({
   risk: z.string(),
   digest: z.string(),
   modelDigest: z.string(),
+  /** Shown because its tenant wants to see it; no arguments could get it through. */
+  denied: z.literal(true).optional(),
 });
 export type ToolSummary = z.infer<typeof ToolSummary>;
 

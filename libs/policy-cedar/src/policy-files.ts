@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseYaml } from '@toolfabric/catalogue';
 import { Token } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { parse } from 'yaml';
 import { z } from 'zod';
 
 export interface PolicyFile {
@@ -58,7 +58,7 @@ const readText = (root: string, path: string): PolicyFile => {
 const settingsIn = ({ path, text }: PolicyFile): TenantSettings => {
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 0 });
+    value = parseYaml(text);
   } catch {
     return refuse(path, 'is no YAML');
   }

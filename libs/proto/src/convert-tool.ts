@@ -13,6 +13,7 @@ export const toolSummaryToWire = (tool: ToolSummary): wire.ToolSummary => ({
   risk: tool.risk,
   digest: tool.digest,
   modelDigest: tool.modelDigest,
+  denied: tool.denied === true,
 });
 
 /** Throws `WireMismatch` for a state that this side does not know. */
@@ -24,6 +25,7 @@ export const toolSummaryFromWire = ({
   risk,
   digest,
   modelDigest,
+  denied,
 }: wire.ToolSummary): ToolSummary => ({
   name,
   version,
@@ -32,6 +34,7 @@ export const toolSummaryFromWire = ({
   risk,
   digest,
   modelDigest,
+  ...(denied ? { denied } : {}),
 });
 
 export const modelToolToWire = (tool: ModelTool): wire.ModelTool => ({

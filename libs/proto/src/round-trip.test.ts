@@ -227,8 +227,9 @@ describe('contract and wire', () => {
         risk: text,
         digest: hex,
         modelDigest: hex,
+        denied: fc.boolean(),
       })
-      .map((value) => ToolSummary.parse(value));
+      .map(({ denied, ...value }) => ToolSummary.parse(denied ? { ...value, denied } : value));
     const model = fc
       .record({ name, version, capability: json, input: json, output: json })
       .map((value) => ModelTool.parse(value));

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { loadBuiltinContracts, loadContracts } from '@toolfabric/catalogue';
+import { loadBuiltinContracts, loadContracts, parseYaml } from '@toolfabric/catalogue';
 import type { ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import {
@@ -14,7 +14,6 @@ import {
   readPolicyFolder,
 } from '@toolfabric/policy-cedar';
 import type { PolicyEngine } from '@toolfabric/ports';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Arguments } from '../cli/arguments.ts';
 import { UsageError } from '../cli/usage-error.ts';
@@ -60,7 +59,7 @@ export interface CasesOf {
 }
 
 const readCases = (root: string, path: string): readonly PolicyCase[] => {
-  const read = CaseFile.safeParse(parse(readFileSync(join(root, path), 'utf8'), { maxAliasCount: 0 }));
+  const read = CaseFile.safeParse(parseYaml(readFileSync(join(root, path), 'utf8')));
   if (read.success) return read.data.cases;
   throw new FabricError('invalid_request', `${path}: ${z.prettifyError(read.error)}`);
 };

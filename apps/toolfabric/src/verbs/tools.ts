@@ -7,8 +7,8 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
 
-const line = ({ name, version, state, risk, description }: ToolSummary): string =>
-  `${`${name}@${version}`.padEnd(32)} ${state.padEnd(10)} ${risk.padEnd(15)} ${description.split(/(?<=\.)\s/)[0]}`;
+const line = ({ name, version, state, risk, denied, description }: ToolSummary): string =>
+  `${`${name}@${version}`.padEnd(32)} ${state.padEnd(10)} ${risk.padEnd(15)} ${denied ? '(denied) ' : ''}${description.split(/(?<=\.)\s/)[0]}`;
 
 const describe = (summary: ToolSummary, model: ModelTool): string =>
   [

@@ -27,6 +27,7 @@ export interface ToolSummary {
   risk: string;
   digest: string;
   modelDigest: string;
+  denied: boolean;
 }
 
 export interface ModelTool {
@@ -38,7 +39,7 @@ export interface ModelTool {
 }
 
 function createBaseToolSummary(): ToolSummary {
-  return { name: "", version: "", state: 0, description: "", risk: "", digest: "", modelDigest: "" };
+  return { name: "", version: "", state: 0, description: "", risk: "", digest: "", modelDigest: "", denied: false };
 }
 
 export const ToolSummary: MessageFns<ToolSummary> = {
@@ -63,6 +64,9 @@ export const ToolSummary: MessageFns<ToolSummary> = {
     }
     if (message.modelDigest !== "") {
       writer.uint32(58).string(message.modelDigest);
+    }
+    if (message.denied !== false) {
+      writer.uint32(64).bool(message.denied);
     }
     return writer;
   },
@@ -134,6 +138,14 @@ export const ToolSummary: MessageFns<ToolSummary> = {
             }
 
             message.modelDigest = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.denied = reader.bool();
             continue;
           }
         }
