@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { NATIONAL_IDS } from '../libs/results/src/personal-data/national-ids.ts';
+import { ID_COUNTRIES } from '@toolfabric/results';
 import { type Measure, measure, type TypeScore } from '../test/pii/measure.ts';
 
 export const PERSONAL_DATA_PAGE = fileURLToPath(new URL('../docs/personal-data.md', import.meta.url));
 
-const COUNTRIES = [...new Set(NATIONAL_IDS.map(({ country }) => country.toUpperCase()))].sort().join(', ');
+const COUNTRIES = ID_COUNTRIES.map((country) => country.toUpperCase()).join(', ');
 
 const HEAD = `# Personal data
 

@@ -23,6 +23,11 @@ const LONG_FILES: Readonly<Record<string, string>> = {};
 /** Tests that drive the inside of a project, each with its reason. */
 const INSIDERS: readonly { readonly from: string; readonly into: string; readonly reason: string }[] = [
   { from: 'test/simulation/', into: 'apps/router/src/', reason: 'plays the procedures themselves on a bus of its own' },
+  {
+    from: 'test/governance/',
+    into: 'apps/router/src/testing/',
+    reason: 'speaks to routers as the tests of the router do',
+  },
 ];
 /** The workspace's own packages, which no project declares. */
 const ROOT_TOOLS = ['vitest', 'fast-check'];

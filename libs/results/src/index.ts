@@ -4,6 +4,7 @@ export { imageBlock, MAX_IMAGE_BYTES } from './image-block.ts';
 export { markUntrusted } from './mark-untrusted.ts';
 export * from './personal-data/find-personal-data.ts';
 export { PERSONAL_DATA_TYPES, type PersonalDataType } from './personal-data/found.ts';
+export { ID_COUNTRIES } from './personal-data/national-ids.ts';
 export * from './redact/create-redactor.ts';
 export { isMark, MARK_START, SECRET_KINDS, type SecretKind } from './redact/mark.ts';
 export type { RedactingStream } from './redact/redacting-stream.ts';

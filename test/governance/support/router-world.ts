@@ -4,11 +4,11 @@ import { type Actor, type CallView, isLastAnswer, type Outcome, type RpcRequest 
 import { parseQuotas } from '@toolfabric/governance';
 import { createVerifier, noFaults, PACES, silentLogger, systemClock, uuidv7 } from '@toolfabric/kernel';
 import { approvalKey, changeRecord, toolKey } from '@toolfabric/ledger';
+import { start } from '@toolfabric/router/start';
 import type { RunningService } from '@toolfabric/service-host';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { defineTool, type RunningWorker, runWorker, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
-import { start } from '../../../apps/router/src/start.ts';
 import { Front } from '../../../apps/router/src/testing/front.ts';
 import { ADA } from '../../../apps/router/src/testing/sample-call.ts';
 import { type SampleChanges, sampleContract } from '../../../apps/router/src/testing/sample-contract.ts';

@@ -150,3 +150,6 @@ export const NATIONAL_IDS: readonly NationalId[] = [
   { country: 'in', form: '[2-9]\\d{11}', holds: isVerhoeff, named: 'aadhaar|आधार|uid' },
   { country: 'in', form: '[A-Z]{3}P[A-Z]\\d{4}[A-Z]', holds: always },
 ].map((id) => ('named' in id ? { ...id, named: asBytes(id.named) } : id));
+
+/** Countries whose numbers of persons are known, as two small letters. */
+export const ID_COUNTRIES: readonly string[] = [...new Set(NATIONAL_IDS.map(({ country }) => country))].sort();

@@ -2,7 +2,7 @@ import type { TaskBudget, TaskUse } from '@toolfabric/contract';
 import { RevisionConflict, type Store, StoreUnavailable, type Versioned } from '@toolfabric/ports';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BudgetDesk } from '../../apps/router/src/budget/budget-desk.ts';
+import { BudgetDesk } from './budget-desk.ts';
 
 /** One record that every router reaches, which answers late, not at all, or after it was told. */
 class ShakyStore implements Store<TaskUse> {
