@@ -5,6 +5,7 @@ import type { Project, SourceFile, Workspace } from './workspace.ts';
 /** The one place, or the few, that may import a client library; everything else goes through it. */
 const OWNERS: readonly { readonly library: RegExp; readonly owners: readonly string[] }[] = [
   { library: /^@nats-io\//, owners: ['libs/bus-nats'] },
+  { library: /^@cedar-policy\//, owners: ['libs/policy-cedar'] },
   { library: /^@grpc\//, owners: ['libs/proto', 'libs/client', 'apps/gateway'] },
   { library: /^execa$/, owners: ['apps/worker-cli'] },
   { library: /^ajv(-formats)?$/, owners: ['libs/catalogue'] },
