@@ -153,6 +153,14 @@ describe('an engine that cannot decide', () => {
   });
 });
 
+describe('a listing', () => {
+  it.each(['a-b*', '*[x]*', '^a.c$', 'a|b', 'a{1}/\\\\*'])('RG-5: follows the pattern %s', (pattern) => {
+    const rule = `forbid (principal, action == Action::"workspace.read_file", resource) when { context.args.path like "${pattern}" };`;
+    const policy = createCedarPolicy({ source: sourceOf({ acme: rule }) });
+    expect(policy.couldAllow(ADA, toolNamed('workspace.read_file'))).toBe(true);
+  });
+});
+
 describe('versions of a tool', () => {
   it('are each judged by their own arguments', () => {
     const later: RegistryRecord = toolOf('read');

@@ -21,7 +21,7 @@ const opaque = (expr: unknown): Formula => atom({ key: JSON.stringify(expr) });
 
 const likeTest = (pattern: readonly ('Wildcard' | { Literal: string })[]) => {
   const source = pattern
-    .map((part) => (part === 'Wildcard' ? '.*' : part.Literal.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')))
+    .map((part) => (part === 'Wildcard' ? '.*' : part.Literal.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')))
     .join('');
   const match = new RegExp(`^${source}$`, 'su');
   return (value: unknown) => typeof value === 'string' && match.test(value);
