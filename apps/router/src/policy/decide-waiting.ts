@@ -22,7 +22,10 @@ const within = (was: DecisionSummary, is: DecisionSummary): DecisionSummary => (
   limits: { ...is.limits, timeoutMs: Math.min(was.limits.timeoutMs, is.limits.timeoutMs) },
 });
 
-/** No worker took it, and none will: then it ends denied, with nothing done (L3). Who took it meanwhile goes on. */
+/**
+ * No worker took it, and none will: then it ends denied, with nothing done (L3). Who took it meanwhile goes on. Where an
+ * earlier attempt may still take effect, the claim is given up instead, and the call ends as that tells: unknown.
+ */
 const deny = async (ctx: RouterContext, call: StoredCall, reason: string): Promise<void> => {
   const { callId, actor, epoch, kind, claim } = call.value;
   const outcome = errorOutcome('denied_by_policy', reason.slice(0, 1_000));
@@ -36,7 +39,9 @@ const deny = async (ctx: RouterContext, call: StoredCall, reason: string): Promi
       ? moveClaim(current, { type: 'cancel', epoch, reason: 'cancelled' })
       : undefined,
   );
-  if (change.done) await closeCall(ctx, await endCall(ctx, call, { ...outcome, status: 'denied' }, 0));
+  if (!change.done) return;
+  if (change.value.state !== 'cancelled') return void (await settleStored(ctx, call));
+  await closeCall(ctx, await endCall(ctx, call, { ...outcome, status: 'denied' }, 0));
 };
 
 /**
