@@ -1,4 +1,5 @@
 import type { CedarValueJson, Type, TypeOfAttribute } from '@cedar-policy/cedar-wasm/nodejs';
+import { EngineFailure } from './slots.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -76,14 +77,18 @@ const cedarValue = (value: unknown, type: Typed): CedarValueJson | undefined => 
 };
 
 /**
- * The arguments as their type tells them, and nothing beside it: a value that does not fit is left out, so that a
- * required one makes the question fail, which denies.
+ * The arguments as their type tells them, and nothing beside it. Throws `EngineFailure`, which denies, for a value that
+ * does not fit, such as a text with half a character: left out, it would take the others of its list with it, and every
+ * prohibition that looks for them.
  */
 export const recordValue = (args: Schema, type: Typed): Record<string, CedarValueJson> => {
   const record: Record<string, CedarValueJson> = {};
   for (const [name, attribute] of Object.entries(type.attributes ?? {})) {
-    const own = Object.hasOwn(args, name) ? cedarValue(args[name], attribute) : undefined;
-    if (own !== undefined) record[name] = own;
+    if (Object.hasOwn(args, name)) {
+      const own = cedarValue(args[name], attribute);
+      if (own === undefined) throw new EngineFailure(`the argument ${name} cannot be told to the engine`);
+      record[name] = own;
+    }
     const list =
       name.endsWith('_first') && !Object.hasOwn(args, name) ? args[name.slice(0, -'_first'.length)] : undefined;
     if (Array.isArray(list) && typeof list[0] === 'string' && list[0].isWellFormed()) record[name] = list[0];
