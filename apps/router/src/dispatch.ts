@@ -71,8 +71,11 @@ const takeAll = async (ctx: RouterContext, stored: StoredCall): Promise<StoredCa
   if (call.history === 'ask') return askHistory(ctx, stored);
   const approval = await takeApproval(ctx, stored);
   if (!approval.taken) return approval.call;
-  const { policyVersion } = approval;
-  const again = policyVersion === undefined ? {} : { policyVersion };
+  const { policyVersion, until } = approval;
+  const again = {
+    ...(policyVersion === undefined ? {} : { policyVersion }),
+    ...(until === undefined ? {} : { until }),
+  };
   if ((await takeResource(ctx, call)) === 'waiting') return stored;
   const queued = await changeCall(ctx, stored, { type: 'queue', ...again, ...ctx.policyMark() });
   ctx.faults.at('router.after-queued');

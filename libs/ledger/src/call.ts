@@ -20,6 +20,8 @@ export type CallEvent =
       readonly type: 'queue' /** Of the policy that was asked again. */;
       readonly policyVersion?: string;
       readonly watermark?: number;
+      /** It may not begin after this, in milliseconds since the epoch. */
+      readonly until?: number;
     }
   /** Protocol 6: while it waited the policy moved, and says the same or less. */
   | { readonly type: 'decide_again'; readonly decision: DecisionSummary; readonly watermark: number }
@@ -132,6 +134,7 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
         ...call,
         state: 'queued',
         decision: decidedBy(call, event.policyVersion),
+        deadline: Math.min(call.deadline, event.until ?? call.deadline),
         ...(event.watermark === undefined ? {} : { watermark: event.watermark }),
       };
     case 'decide_again':

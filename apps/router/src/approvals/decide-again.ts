@@ -1,4 +1,5 @@
 import type { CallRecord, DecisionSummary, ToolContract } from '@toolfabric/contract';
+import { budgetError, wallDenial, wallEnd } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { approvalKey, taskKey } from '@toolfabric/ledger';
 import { factsFor } from '../check-call.ts';
@@ -7,8 +8,10 @@ import { boundFiles, isSameFiles } from './bound-files.ts';
 
 /** What the policy of now says of a call that a person has approved. */
 export type DecidedAgain =
-  /** The same, by this version of the policy. */
-  | { readonly verdict: 'same'; readonly policyVersion: string }
+  /** The same, by this version of the policy; nothing of the task may begin after `until`. */
+  | { readonly verdict: 'same'; readonly policyVersion: string; readonly until: number }
+  /** FD-5: the clock of the execution stood still while a person was asked, that of the task went on. */
+  | { readonly verdict: 'over_budget'; readonly message: string }
   | { readonly verdict: 'changed' }
   | { readonly verdict: 'task_ended' };
 
@@ -47,6 +50,8 @@ export const decideAgain = async (services: RouterServices, call: CallRecord): P
   const { actor, args } = call;
   const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
   if (task?.state !== 'open') return { verdict: 'task_ended' };
+  const wall = wallDenial(task, ctx.clock.now());
+  if (wall !== undefined) return { verdict: 'over_budget', message: budgetError(wall).message };
   const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
   if (tool === undefined || tool.state === 'retired' || tool.state === 'draft') return { verdict: 'changed' };
   const facts = await factsFor(services, { request: { actor }, task, tool, args }).catch(refused);
@@ -54,5 +59,5 @@ export const decideAgain = async (services: RouterServices, call: CallRecord): P
   const answer = policy.decide({ actor, task, tool, args, facts });
   if (answer.verdict !== 'needs_approval' || !isSame(call.decision, answer.decision)) return { verdict: 'changed' };
   if (!(await keepsFiles(services, tool.contract, call))) return { verdict: 'changed' };
-  return { verdict: 'same', policyVersion: answer.decision.policyVersion };
+  return { verdict: 'same', policyVersion: answer.decision.policyVersion, until: wallEnd(task) };
 };

@@ -1,4 +1,12 @@
-import type { ApprovalRecord, CallRecord, CallRequest, RPC, RpcReply } from '@toolfabric/contract';
+import {
+  ANSWERED,
+  type ApprovalRecord,
+  type CallRecord,
+  type CallRequest,
+  type CallView,
+  type RPC,
+  type RpcReply,
+} from '@toolfabric/contract';
 import { mayDecide, mayDeny } from '@toolfabric/governance';
 import { callIdFor, FabricError } from '@toolfabric/kernel';
 import type { z } from 'zod';
@@ -34,11 +42,23 @@ const requestFor = (call: CallRecord, { args, requestKey }: Edit): CallRequest =
 };
 
 /** It says whose place it takes; a key that the caller gave names the same business action still. */
-const inPlaceOf = (checked: CallRecord, { operation, callId }: CallRecord): CallRecord => {
+const inPlaceOf = (checked: CallRecord, old: CallRecord): CallRecord => {
+  const { operation, operationMs, history, callId } = old;
   const record = { ...checked, replaces: callId };
   if (record.operation !== undefined || operation === undefined) return record;
-  return { ...record, operation, state: record.state === 'queued' ? 'accepted' : record.state };
+  return {
+    ...record,
+    operation,
+    ...(operationMs === undefined ? {} : { operationMs }),
+    // An old key is asked about before its first run, whoever wrote the arguments (protocol 4).
+    ...(history === undefined ? {} : { history }),
+    state: record.state === 'queued' ? 'accepted' : record.state,
+  };
 };
+
+/** What the call brought forth is for who asked; who answers sees how it stands. */
+const withoutResult = ({ result, ...view }: CallView): CallView =>
+  ANSWERED.has(view.state) || result === undefined ? view : { ...view, result };
 
 const forbidUnlessDecider = ({ approver }: Edit, approval: ApprovalRecord, now: number): void => {
   for (const may of [mayDecide(approver, approval, now), mayDeny(approver, approval)])
@@ -100,5 +120,5 @@ export const editApproval = async (services: RouterServices, edit: Edit): Promis
   await checkApproval(ctx, old);
   const granted = await approveNew(ctx, edit, call);
   const after = (await readCall(ctx, call.value.actor.tenant, callId)) ?? call;
-  return { approval: granted ?? replaced, replaced, call: viewCall(after.value) };
+  return { approval: granted ?? replaced, replaced, call: withoutResult(viewCall(after.value)) };
 };

@@ -35,7 +35,7 @@ const decideApproved = async (services: RouterServices, call: CallRecord): Promi
   const again = await decideAgain(services, call);
   if (again.verdict === 'same')
     return { verdict: 'allow', decision: { ...call.decision, policyVersion: again.policyVersion } };
-  if (again.verdict === 'task_ended') return { verdict: 'same' };
+  if (again.verdict === 'task_ended' || again.verdict === 'over_budget') return { verdict: 'same' };
   return { verdict: 'deny', reason: 'the policy changed, so that what a person allowed holds no more' };
 };
 
