@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as contract from './index.ts';
-import { RPC_SAMPLES, WIRE_SAMPLES } from './wire-samples.ts';
+import { RPC_SAMPLES } from './rpc-samples.ts';
+import { WIRE_SAMPLES } from './wire-samples.ts';
 
 const SCHEMAS = new Map(
   Object.entries(contract).flatMap(([name, value]): [string, z.ZodType][] =>

@@ -1,5 +1,42 @@
 import type { z } from 'zod';
 import type * as contract from './index.ts';
+import {
+  actor,
+  approval,
+  approver,
+  args,
+  artifact,
+  artifactId,
+  at,
+  batched,
+  budget,
+  call,
+  callId,
+  claim,
+  constraints,
+  contractOf,
+  decision,
+  error,
+  outcome,
+  payload,
+  proof,
+  raised,
+  reconcileQuery,
+  result,
+  sha,
+  span,
+  task,
+  taskId,
+  testCommand,
+  tool,
+  traceCall,
+  traceEvent,
+  traceparent,
+  unknownCall,
+  view,
+  work,
+  workspace,
+} from './sample-values.ts';
 
 /**
  * For tests: at least one value of every schema, as it goes over a wire. Each is whole: every optional field stands in
@@ -9,284 +46,6 @@ type Named = {
   [K in keyof typeof contract]: (typeof contract)[K] extends z.ZodType ? K : never;
 }[keyof typeof contract];
 type Sample = { [K in Named]: readonly [K, string, z.input<Extract<(typeof contract)[K], z.ZodType>>] }[Named];
-
-const actor = { tenant: 'acme', user: 'ann@example.com', agent: 'coder' };
-const callId = '2969-0123456789abcdefghjkmnpqrs';
-const taskId = 't-0123456789abcdefghjkmnpqrs';
-const sha = 'a'.repeat(64);
-const tool = { name: 'workspace.edit_file', version: '1.0.0', digest: sha };
-const workspace = { id: taskId, source: { type: 'clone' as const, path: '/srv/repositories/shop' } };
-const limits = { timeoutMs: 10_000, outputBytes: 16_384, outputTokens: 4_000 };
-const decision = { policyVersion: 'default-1+0123456789ab', rule: 'default.allow.workspace_write', limits };
-const raised = {
-  ...decision,
-  risk: 'irreversible' as const,
-  raisedBy: ['installs_dependencies'],
-  strength: 'strong' as const,
-  resource: 'github:repo:shop/checkout',
-  account: 'shop-bot',
-};
-const constraints = { writable: ['src/**'], forbiddenHosts: ['*.example.com'], confirm: ['git.push'] };
-const budget = { rounds: 20, callsPerTurn: 8, callsPerToolPerTurn: 4, wallMs: 3_600_000, spend: 500 };
-const args = { path: 'src/a.ts', old_text: 'a', new_text: 'b', expected_sha256: sha };
-const artifactId = 'a-0123456789abcdefghjkmnpqrs';
-const testCommand = { argv: ['node', '--test'], cwd: 'packages/shop', sha256: sha };
-const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-const at = 1_795_780_800_000;
-
-const error = {
-  type: 'invalid_arguments' as const,
-  layer: 'protocol' as const,
-  message: 'the arguments do not fit',
-  retryable: false,
-  retryAfterMs: 500,
-  hint: 'Correct each listed field.',
-  fields: [{ field: '/path', expected: 'string', got: 'number 5', hint: 'Send text.' }],
-};
-
-const outcome = {
-  status: 'ok' as const,
-  summary: 'Edited src/a.ts.',
-  data: { diff: '@@ -1 +1 @@\n-a\n+b\n', sha256: sha, nested: [1, null, true] },
-  content: [{ type: 'text' as const, text: 'done' }],
-  sideEffect: 'confirmed' as const,
-  artifacts: ['artifact:1'],
-  evidence: [{ kind: 'file', ref: 'src/a.ts', detail: sha }],
-  truncation: [{ stream: 'stdout', kept: 10, total: 20, unit: 'lines' as const }],
-  trust: 'untrusted' as const,
-  origin: `workspace:${taskId}`,
-  usage: { durationMs: 12.5, cpuMs: 3 },
-};
-
-const result = {
-  ...outcome,
-  callId,
-  tool: { name: tool.name, version: tool.version },
-  decision,
-  attempt: 1,
-};
-
-const reconcileQuery = {
-  tool: 'issue.comments@1.0.0',
-  arguments: { number: '{/number}', key: 'k {/key}' },
-  id: 'data.comments[0].id',
-  absent: 'data.complete',
-};
-const proof = { kind: 'comment', ref: 'c17', detail: 'issue 4821' };
-const unknownCall = {
-  callId,
-  taskId,
-  actor,
-  tool: { name: 'issue.comment', version: '1.0.0' },
-  risk: 'external_write' as const,
-  createdAt: at,
-  unknownAt: at + 20,
-  epoch: 1,
-  summary: 'The worker was lost.',
-  what: 'ann@example.com, through the agent coder, wants to: comment',
-  resource: 'github:repo:shop/checkout',
-  account: 'shop-bot',
-  evidence: [proof],
-  reconciling: true,
-  asked: 3,
-  answered: 'not_visible' as const,
-  doubt: false,
-  left: { user: 'grace', at: at + 60_000, note: 'no access' },
-};
-
-const contractOf = {
-  name: tool.name,
-  version: '1.0.0',
-  internal: false,
-  toolset: 'workspace',
-  capability: {
-    intent: 'files.edit',
-    description: 'Replaces an exact text in one file of the workspace.',
-    use_when: ['A file of the workspace must change.'],
-    not_for: ['Reading a file: use workspace.read_file.'],
-    examples: [{ note: 'one word', arguments: args }],
-  },
-  input: { type: 'object', additionalProperties: false, properties: { path: { type: 'string' } }, required: ['path'] },
-  execution: {
-    adapter: 'cli' as const,
-    mode: 'runtime_function' as const,
-    handler: 'edit_file',
-    isolation: 'namespace' as const,
-    timeout_ms: 10_000,
-    network: 'none' as const,
-    credentials: [],
-    pools: ['cli'],
-    options: {},
-    background: true,
-  },
-  output: {
-    format: 'json' as const,
-    schema: { type: 'object' },
-    success_when: 'data.diff',
-    error_when: 'data.error',
-    budget_bytes: 16_384,
-    budget_tokens: 4_000,
-    artifacts: true,
-  },
-  governance: {
-    risk: 'workspace_write' as const,
-    idempotent: false,
-    claimless: false,
-    operation_key: '{/path}',
-    effect_scope: 'files',
-    operation_days: 30,
-    resource: 'workspace:{/path}',
-    preview: 'edits {/path}',
-    precondition: '/expected_sha256',
-    reconcile: { by: 'probe' as const, fence: 'workspace_lock' as const, window_ms: 60_000 },
-    max_calls_per_turn: 5,
-    pii_allowed: true,
-    retention_days: 30,
-    redact: ['authorization'],
-  },
-};
-
-const call = {
-  callId,
-  actor,
-  taskId,
-  tool,
-  handler: 'edit_file',
-  kind: 'cli',
-  priority: 'hi' as const,
-  effect: 'workspace' as const,
-  risk: 'workspace_write' as const,
-  claim: 'required' as const,
-  rerunnable: false,
-  args,
-  argsHash: sha,
-  workspace,
-  decision,
-  operation: sha,
-  approvalId: 'a-1',
-  reconcile: { fence: 'workspace_lock' as const, windowMs: 60_000 },
-  epoch: 1,
-  createdAt: at,
-  deadline: at + 10_000,
-  turn: 3,
-  modelCallId: 'call_abc',
-  model: 'gpt-9@2026-11-01',
-  catalogueDigest: sha,
-  repairs: callId,
-  background: true,
-  pin: 'p3',
-  testCommand,
-  traceparent,
-};
-
-const claim = { epoch: 1, sequence: 17, incarnation: 'w-1', nonce: 'n-1', cancelRequested: false };
-const view = { callId, state: 'ok' as const, taskId, tool: result.tool, createdAt: at, settledAt: at + 20, result };
-const task = { taskId, actor, title: 'Mend the build', workspace, state: 'open' as const, createdAt: at };
-
-const permit = { type: 'toolfabric/artifact-permit/1', kid: 'router-1', sig: 'AA', body: '{"action":"list"}' };
-const artifact = {
-  id: artifactId,
-  owner: actor,
-  taskId,
-  callId,
-  name: 'log',
-  mediaType: 'text/plain',
-  size: 10,
-  sha256: sha,
-  state: 'complete' as const,
-  dropped: 90,
-  gapAt: 10,
-  trust: 'untrusted' as const,
-  pinned: false,
-  sharedWith: [{ user: 'bob@example.com', agent: 'reviewer' }],
-  createdAt: at,
-  expiresAt: at + 86_400_000,
-};
-const span = {
-  traceId: '0af7651916cd43dd8448eb211c80319c',
-  spanId: 'b7ad6b7169203331',
-  parentSpanId: '00f067aa0ba902b7',
-  name: 'execute_tool workspace.edit_file',
-  kind: 'internal' as const,
-  service: 'worker-cli',
-  callId,
-  startUs: at * 1000,
-  endUs: at * 1000 + 12_500,
-  status: 'ok' as const,
-  attributes: { 'gen_ai.tool.name': 'workspace.edit_file', epoch: 1, retried: false },
-};
-const payload = { kind: 'arguments' as const, sha256: sha, bytes: 20, text: '{"path":"src/a.ts"}', cut: false };
-const traceCall = {
-  callId,
-  taskId,
-  user: actor.user,
-  agent: actor.agent,
-  tool: tool.name,
-  version: '1.0.0',
-  state: 'ok',
-  sideEffect: 'confirmed',
-  errorType: '',
-  rule: 'default.allow.workspace_write',
-  attempt: 1,
-  acceptedAt: at,
-  settledAt: at + 20,
-  durationMs: 20,
-  truncated: false,
-  artifacts: 1,
-  turn: 3,
-  attributes: { model: 'gpt-9@2026-11-01' },
-};
-const traceEvent = { id: 'e-1', type: 'call.settled', service: 'router', at, attributes: { state: 'ok' } };
-
-const work = {
-  subject: 'work.cli.hi.acme',
-  kind: 'cli',
-  tenant: 'acme',
-  callId,
-  epoch: 1,
-  mode: 'run' as const,
-  actor,
-  taskId,
-  tool,
-  handler: 'edit_file',
-  effect: 'workspace' as const,
-  claim: 'required' as const,
-  rerunnable: false,
-  args,
-  argsHash: sha,
-  workspace,
-  decision,
-  background: true,
-  testCommand,
-  redact: ['authorization'],
-  permit,
-  approvalDigest: sha,
-  deadline: at + 10_000,
-  expires: at + 60_000,
-  traceparent,
-};
-
-const approver = {
-  tenant: 'acme',
-  user: 'bob@example.com',
-  agent: 'toolfabric-cli',
-  tokenId: 'bob',
-  rights: ['approvals:decide:github:repo:shop', 'approvals:strong'],
-  freshAt: at,
-};
-const approval = {
-  approvalId: 'a-3',
-  actor,
-  toolDigest: sha,
-  argsHash: sha,
-  policyVersion: decision.policyVersion,
-  state: 'pending' as const,
-  callId,
-  expiresAt: at + 600_000,
-  grants: [{ user: 'bob@example.com', tokenId: 'bob', at }],
-  told: 'pending' as const,
-};
-const batched = { callId, approvalId: 'a-3', state: 'granted' as const };
 
 export const WIRE_SAMPLES: readonly Sample[] = [
   ['Token', 'plain', 'cli-trusted_2'],
@@ -644,80 +403,3 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ],
   ['RpcFailure', 'full', { error }],
 ];
-
-const owned = { actor, callId };
-const summary = WIRE_SAMPLES.find(([schema]) => schema === 'ToolSummary')?.[2];
-const modelTool = WIRE_SAMPLES.find(([schema]) => schema === 'ModelTool')?.[2];
-const fullCall = WIRE_SAMPLES.find(([schema]) => schema === 'CallRequest')?.[2];
-
-/** One request and one reply of every verb. */
-export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; readonly reply: unknown }>> = {
-  call: { request: fullCall, reply: view },
-  getCall: { request: owned, reply: view },
-  cancelCall: { request: owned, reply: view },
-  createTask: {
-    request: {
-      actor,
-      requestKey: '019e0000-0000-7000-8000-000000000000',
-      title: 'Mend',
-      workspace: workspace.source,
-      testCommand: { argv: ['node', '--test'], cwd: 'packages/shop' },
-      constraints,
-      budget,
-      mode: 'serial',
-    },
-    reply: task,
-  },
-  getTask: { request: { actor, taskId }, reply: task },
-  endTask: { request: { actor, taskId, outcome: 'failed' }, reply: task },
-  permitArtifact: {
-    request: { actor, action: 'read', artifactId, callId },
-    reply: { permit, artifactId, attempt: 2 },
-  },
-  listApprovals: {
-    request: { approver, decided: true, since: 7, after: 'a-2', limit: 10 },
-    reply: { approvals: [approval], revision: 8, next: 'a-3' },
-  },
-  getApproval: { request: { approver, approvalId: 'a-3' }, reply: approval },
-  decideApproval: {
-    request: { approver, approvalId: 'a-3', verdict: 'deny', reason: 'not today' },
-    reply: approval,
-  },
-  editApproval: {
-    request: {
-      approver,
-      approvalId: 'a-3',
-      requestKey: '019e0000-0000-7000-8000-000000000000',
-      args,
-      reason: 'the wrong file',
-    },
-    reply: { approval, replaced: { ...approval, state: 'denied', replacedBy: callId }, call: view },
-  },
-  decideBatch: {
-    request: {
-      approver,
-      callIds: [callId],
-      scope: 'github:repo:shop/checkout',
-      risk: 'external_write',
-      until: at + 600_000,
-      reason: 'today only',
-    },
-    reply: { batchId: 'b-1', outcomes: [batched] },
-  },
-  listUnknown: {
-    request: { approver, after: callId, limit: 20 },
-    reply: { unknown: [unknownCall], next: callId },
-  },
-  getUnknown: { request: { approver, callId }, reply: unknownCall },
-  resolveUnknown: {
-    request: { approver, callId, resolution: 'happened', evidence: proof, note: 'seen in the tracker' },
-    reply: view,
-  },
-  listTools: { request: { actor, allStates: true }, reply: { tools: [summary], catalogueDigest: sha } },
-  describeTool: { request: { actor, tool: 'workspace.edit_file' }, reply: { summary, model: modelTool } },
-  putDraft: { request: { actor, rights: ['publish'], contract: contractOf }, reply: summary },
-  moveTool: {
-    request: { actor, rights: ['publish'], name: tool.name, version: '1.0.0', to: 'retired' },
-    reply: summary,
-  },
-};
