@@ -8,6 +8,9 @@ const KEPT_MS = 30 * 86_400_000;
 /** The origin of a mark that many were put together into: none of theirs is known any more. */
 export const SEVERAL_ORIGINS = 'several';
 
+/** What is read again and again is written once in so long, in milliseconds: others remember it from its last time. */
+const AGAIN_MS = 60_000;
+
 type Kept = TaintRecord['marks'][number];
 
 /**
@@ -48,8 +51,10 @@ const bounded = (marks: readonly Kept[]): Kept[] => {
 export const addTaint = (record: TaintRecord | undefined, mark: TaintMark, taskId: string): TaintRecord | undefined => {
   const kept = (record?.marks ?? []).filter(({ at }) => at > mark.at - KEPT_MS);
   const same = kept.find((other) => other.origin === mark.origin && other.taskId === taskId);
-  if (same && (same.private === true || mark.private !== true)) return undefined;
-  return { marks: bounded([...kept.filter((other) => other !== same), { ...mark, taskId }]) };
+  const isPrivate = mark.private === true || same?.private === true;
+  if (same && isPrivate === (same.private === true) && mark.at - same.at < AGAIN_MS) return undefined;
+  const next = { ...mark, taskId, ...(isPrivate && { private: true }) };
+  return { marks: bounded([...kept.filter((other) => other !== same), next]) };
 };
 
 /** What a call of this task must be judged under: all of its own, and what its agent and user read a short while ago. */

@@ -27,6 +27,13 @@ describe('the record of an agent and its user', () => {
     expect(addTaint(one, mark('https://a.example', 2, { private: true }), 't-1')?.marks).toHaveLength(1);
   });
 
+  it('RS-6: remembers from its last time what is read again, and that it was private', () => {
+    const one = addTaint(undefined, mark('https://a.example', DAY, { private: true }), 't-1');
+    const again = addTaint(one, mark('https://a.example', 2 * DAY - 1), 't-1');
+    expect(taintOf(again, 't-2', 2 * DAY + 1)).toEqual([mark('https://a.example', 2 * DAY - 1, { private: true })]);
+    expect(again?.marks).toHaveLength(1);
+  });
+
   it('RS-6: a task has its own marks for ever, and those of other tasks for a day', () => {
     const record = addTaint(undefined, mark('https://a.example', DAY), 't-1');
     expect(taintOf(record, 't-1', 9 * DAY)).toEqual([mark('https://a.example', DAY)]);
