@@ -1,4 +1,5 @@
 import type { Actor, Approver } from '@toolfabric/contract';
+import { isSamePerson } from './approvals/may-decide.ts';
 
 /** The right to say what became of a call (PO-10). */
 const RESOLVE = 'unknown:resolve';
@@ -13,5 +14,7 @@ export const maySeeUnknown = (approver: Approver, actor: Actor): boolean =>
 /** What keeps this person from resolving it; nothing for who may. */
 export const objectionToResolve = (approver: Approver, actor: Actor): string | undefined => {
   if (!approver.rights.includes(RESOLVE)) return `this needs a token with the right ${RESOLVE}`;
-  return isTheirs(approver, actor) ? 'who asked, through whichever agent, cannot say what became of it' : undefined;
+  return isSamePerson(approver.user, actor.user)
+    ? 'who asked, through whichever agent, cannot say what became of it'
+    : undefined;
 };

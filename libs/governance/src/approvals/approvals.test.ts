@@ -76,6 +76,7 @@ describe('who may decide', () => {
     ['nobody with an empty scope', { rights: ['approvals:decide:'] }, {}],
     ['nobody of another tenant', { tenant: 'rival' }, {}],
     ['not the user who asked', { user: 'ada' }, {}],
+    ['not the user who asked, whose name is written otherwise', { user: 'Ada' }, {}],
     ['not the user who asked, through another agent', { user: 'ada', agent: 'reviewer' }, {}],
   ])('PO-10: %s', (_, who, what) => {
     expect(mayDecide(grace(who), approval(what), NOW).type).toBe('refuse');
@@ -117,6 +118,7 @@ describe('a strong approval', () => {
     expect(mayDecide(grace({ rights }), strong(), NOW).type).toBe('first_of_two');
     const first = { user: 'grace', tokenId: 'grace', at: NOW };
     expect(mayDecide(grace({ rights, tokenId: 'other' }), strong([first]), NOW).type).toBe('first_of_two');
+    expect(mayDecide(grace({ rights, user: 'Grace' }), strong([first]), NOW).type).toBe('first_of_two');
     expect(mayDecide(grace({ rights, user: 'linus' }), strong([first]), NOW).type).toBe('grant');
   });
 });

@@ -23,6 +23,10 @@ export const reaches = ({ rights }: Approver, resource: string | undefined): boo
 
 type About = Pick<ApprovalRecord, 'actor' | 'resource'>;
 
+/** One name in other letters is one person: issuers and people write them differently. */
+export const isSamePerson = (a: string, b: string): boolean => plain(a) === plain(b);
+const plain = (user: string): string => user.normalize('NFKC').trim().toLowerCase();
+
 const isAsker = (approver: Approver, { actor }: About): boolean => approver.user === actor.user;
 
 /**
@@ -35,7 +39,7 @@ export const maySee = (approver: Approver, approval: About): boolean =>
 /** What keeps this person from saying anything about it. */
 const objection = (approver: Approver, approval: About): string | undefined => {
   if (approver.tenant !== approval.actor.tenant) return 'it belongs to another tenant';
-  if (isAsker(approver, approval)) return 'who asked, through whichever agent, cannot answer';
+  if (isSamePerson(approver.user, approval.actor.user)) return 'who asked, through whichever agent, cannot answer';
   if (reaches(approver, approval.resource)) return undefined;
   return `this needs a token with the right ${DECIDE}, or ${DECIDE}: and a scope that holds ${approval.resource ?? 'every action'}`;
 };
@@ -58,5 +62,7 @@ export const mayDecide = (approver: Approver, approval: ApprovalRecord, now: num
   if (approval.strength !== 'strong') return { type: 'grant' };
   if (!approver.rights.includes(STRONG)) return refuse(`this needs a token with the right ${STRONG}`);
   if (isFresh(approver, now)) return { type: 'grant' };
-  return approval.grants?.some(({ user }) => user !== approver.user) ? { type: 'grant' } : { type: 'first_of_two' };
+  return approval.grants?.some(({ user }) => !isSamePerson(user, approver.user))
+    ? { type: 'grant' }
+    : { type: 'first_of_two' };
 };

@@ -91,6 +91,7 @@ describe('a preview', () => {
     ['varies', 'a\u{e0100}\ufe0f', 'a\\u{e0100}\\u{fe0f}'],
     ['fills', 'a\u3164b\u115f\u2800', 'a\\u{3164}b\\u{115f}\\u{2800}'],
     ['breaks lines', 'a\u2028b\u0085c', 'a\\u{2028}b\\u{0085}c'],
+    ['is a space only by its looks', 'rm\u00a0-rf\u2003\u3000/ a', 'rm\\u{00a0}-rf\\u{2003}\\u{3000}/ a'],
     ['is half a character', 'a\ud800b', 'a\\u{d800}b'],
     ['has no meaning', 'a\ue000b\u0378', 'a\\u{e000}b\\u{0378}'],
   ])('PO-3: what %s is written out', (_, hidden, shown) => {

@@ -1,8 +1,8 @@
 /**
  * What a reader does not see, or what changes how the rest is seen: control and format characters, bidirectional and
- * zero-width ones, tags, variation selectors, fillers, characters without a meaning.
+ * zero-width ones, tags, variation selectors, fillers, spaces other than the one, characters without a meaning.
  */
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const HIDDEN = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const NAMES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
