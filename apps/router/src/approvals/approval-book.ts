@@ -8,6 +8,12 @@ const MOST_ANSWERED = 2_000;
 /** Even a call that rests is looked at after so long, in milliseconds: its router may have died between two steps. */
 const LOOK_EVERY_MS = 60_000;
 
+/**
+ * So long after its time is over an approval is no longer stored, in milliseconds; what is removed tells nobody. One that
+ * was never answered would stay here for ever, and stand before those that are to be told.
+ */
+const GONE_MS = 86_400_000;
+
 /** What a listing chooses by; the record itself is read when it is shown. */
 export interface BookEntry {
   readonly approvalId: string;
@@ -43,6 +49,7 @@ export class ApprovalBook {
   /** By the key of the OPEN entry: since when nobody looked. */
   readonly #resting = new Map<string, { entry: BookEntry; lookedAt: number }>();
   #revision = 0;
+  #forgotAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
   constructor(next: Next, clock: Clock) {
@@ -85,10 +92,19 @@ export class ApprovalBook {
   async #readOn(): Promise<void> {
     for (;;) {
       const changed = await this.#next(this.#revision);
-      if (changed === undefined) return;
+      if (changed === undefined) return this.#forget();
       if (changed.value !== undefined) this.#put(changed.key, entryOf(changed.value, changed.revision));
       this.#revision = changed.revision;
     }
+  }
+
+  /** What nobody can use any more, at most once a minute. */
+  #forget(): void {
+    if (this.#clock.monotonic() - this.#forgotAt < LOOK_EVERY_MS) return;
+    this.#forgotAt = this.#clock.monotonic();
+    const before = this.#clock.now() - GONE_MS;
+    for (const [key, { expiresAt }] of this.#open) if (expiresAt < before) this.#open.delete(key);
+    for (const [key, { entry }] of this.#resting) if (entry.expiresAt < before) this.#resting.delete(key);
   }
 
   #put(key: string, entry: BookEntry): void {
