@@ -44,7 +44,9 @@ const ownIdentity = (token: string, { tokens, now }: Authenticator): Identity | 
     rights,
     isCurrent() {
       const present = tokens.find(hash, now());
-      return present !== undefined && present.tenant === tenant && present.user === user && present.agent === agent;
+      if (present === undefined || present.tenant !== tenant || present.user !== user || present.agent !== agent)
+        return false;
+      return rights.every((right) => present.rights.includes(right));
     },
   };
 };
