@@ -1,4 +1,12 @@
-import { type DecisionSummary, ResultStatus, SideEffect, type ToolResult, Truncation } from '@toolfabric/contract';
+import {
+  ApprovalStrength,
+  type DecisionSummary,
+  ResultStatus,
+  RiskGroup,
+  SideEffect,
+  type ToolResult,
+  Truncation,
+} from '@toolfabric/contract';
 import { contentBlockFromWire, contentBlockToWire } from './convert-content.ts';
 import { toolErrorFromWire, toolErrorToWire } from './convert-error.ts';
 import { enumCodec, WireMismatch } from './enum-codec.ts';
@@ -80,14 +88,32 @@ const usageFromWire = ({ durationMs, cpuMs }: wire.Usage) => ({
   ...(cpuMs === undefined ? {} : { cpuMs }),
 });
 
-const decisionFromWire = ({ policyVersion, rule, limits }: wire.Decision): DecisionSummary => {
+/** A risk or a strength of a newer revision is left out. */
+const decisionFromWire = ({ limits, resource, account, ...decision }: wire.Decision): DecisionSummary => {
   if (limits === undefined) throw new WireMismatch('a decision without limits');
-  return { policyVersion, rule, limits: limitsFromWire(limits) };
+  const { policyVersion, rule, raisedBy } = decision;
+  const risk = RiskGroup.safeParse(decision.risk).data;
+  const strength = ApprovalStrength.safeParse(decision.strength).data;
+  return {
+    policyVersion,
+    rule,
+    limits: limitsFromWire(limits),
+    ...(risk === undefined ? {} : { risk }),
+    ...(raisedBy.length === 0 ? {} : { raisedBy }),
+    ...(strength === undefined ? {} : { strength }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(account === undefined ? {} : { account }),
+  };
 };
 
-const decisionToWire = ({ policyVersion, rule, limits }: DecisionSummary): wire.Decision => ({
+const decisionToWire = ({ policyVersion, rule, limits, ...more }: DecisionSummary): wire.Decision => ({
   policyVersion,
   rule,
+  risk: more.risk ?? '',
+  raisedBy: more.raisedBy ?? [],
+  strength: more.strength ?? '',
+  resource: more.resource,
+  account: more.account,
   limits: { timeoutMs: limits.timeoutMs, outputBytes: limits.outputBytes, outputTokens: limits.outputTokens },
 });
 

@@ -1,4 +1,5 @@
 import {
+  ApprovalStrength,
   ArtifactRecord,
   CallView,
   ContentBlock,
@@ -9,6 +10,7 @@ import {
   ModelTool,
   PayloadRecord,
   ResultStatus,
+  RiskGroup,
   SideEffect,
   SpanRecord,
   TaskOutcome,
@@ -86,11 +88,20 @@ const truncation = fc.record({
 });
 const tool = fc.record({ name: text, version: text });
 const duration = fc.double({ min: 0, max: 1e12, noNaN: true });
-const decision = fc.record({
-  policyVersion: text,
-  rule: text,
-  limits: optional({ timeoutMs: size, outputBytes: size }, { outputTokens: size }),
-});
+const decision = optional(
+  {
+    policyVersion: text,
+    rule: text,
+    limits: optional({ timeoutMs: size, outputBytes: size }, { outputTokens: size }),
+  },
+  {
+    risk: fc.constantFrom(...RiskGroup.options),
+    raisedBy: fc.array(text, { minLength: 1, maxLength: 3 }),
+    strength: fc.constantFrom(...ApprovalStrength.options),
+    resource: text,
+    account: text,
+  },
+);
 const toolResult = optional(
   {
     status: fc.constantFrom(...ResultStatus.options),

@@ -166,6 +166,11 @@ export interface Decision {
   policyVersion: string;
   rule: string;
   limits: DecisionLimits | undefined;
+  risk: string;
+  raisedBy: string[];
+  strength: string;
+  resource?: string | undefined;
+  account?: string | undefined;
 }
 
 export interface ToolId {
@@ -1123,7 +1128,16 @@ export const DecisionLimits: MessageFns<DecisionLimits> = {
 };
 
 function createBaseDecision(): Decision {
-  return { policyVersion: "", rule: "", limits: undefined };
+  return {
+    policyVersion: "",
+    rule: "",
+    limits: undefined,
+    risk: "",
+    raisedBy: [],
+    strength: "",
+    resource: undefined,
+    account: undefined,
+  };
 }
 
 export const Decision: MessageFns<Decision> = {
@@ -1136,6 +1150,21 @@ export const Decision: MessageFns<Decision> = {
     }
     if (message.limits !== undefined) {
       DecisionLimits.encode(message.limits, writer.uint32(26).fork()).join();
+    }
+    if (message.risk !== "") {
+      writer.uint32(34).string(message.risk);
+    }
+    for (const v of message.raisedBy) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.strength !== "") {
+      writer.uint32(50).string(message.strength);
+    }
+    if (message.resource !== undefined) {
+      writer.uint32(58).string(message.resource);
+    }
+    if (message.account !== undefined) {
+      writer.uint32(66).string(message.account);
     }
     return writer;
   },
@@ -1175,6 +1204,46 @@ export const Decision: MessageFns<Decision> = {
             }
 
             message.limits = DecisionLimits.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.risk = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.raisedBy.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.strength = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.resource = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.account = reader.string();
             continue;
           }
         }
