@@ -71,8 +71,16 @@ const leave = async (ctx: RouterContext, call: StoredCall, { approver, note }: R
   return after;
 };
 
-const isEndedSo = (call: StoredCall, outcome: Outcome): boolean =>
-  call.value.state === stateOfOutcome(outcome) && call.value.result?.attempt === 0;
+/** It ended by what this person said: what ended otherwise is not theirs to read. */
+const isEndedSo = ({ value: { state, result } }: StoredCall, outcome: Outcome, { user }: Approver): boolean =>
+  state === stateOfOutcome(outcome) && isSaidBy(result, user);
+
+const isSaidBy = (result: CallView['result'], user: string): boolean =>
+  result?.evidence?.some(({ kind, ref }) => kind === 'person' && ref === user) === true;
+
+/** A receipt may have come first: what it brought forth is for who asked. */
+const shownTo = ({ result, ...view }: CallView, { user }: Approver): CallView =>
+  result === undefined || (view.state !== 'unknown' && !isSaidBy(result, user)) ? view : { ...view, result };
 
 /**
  * Protocol 5, the person's move. The entry comes first: a call that was left has none, and a router that dies between
@@ -100,10 +108,10 @@ export const resolveUnknown = async ({ ctx }: RouterServices, request: Request):
   if (why !== undefined) throw new FabricError('forbidden', why);
   const outcome = resolution === 'leave' ? undefined : outcomeOf(request);
   // The answer to it was lost: the same again finds what it did.
-  if (outcome !== undefined && isEndedSo(call, outcome)) return viewCall(call.value);
+  if (outcome !== undefined && isEndedSo(call, outcome, approver)) return viewCall(call.value);
   if (call.value.state !== 'unknown') throw new FabricError('not_unknown', `the call is ${call.value.state}`);
   const after = outcome === undefined ? await leave(ctx, call, request) : await settleAs(ctx, call, outcome);
   const now = (await readCall(ctx, approver.tenant, callId)) ?? after;
   emit(ctx, now, request);
-  return viewCall(now.value, await readClaim(ctx, now));
+  return shownTo(viewCall(now.value, await readClaim(ctx, now)), approver);
 };
