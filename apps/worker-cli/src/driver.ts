@@ -124,8 +124,8 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
     async preparing(ctx) {
       if (ctx.workspace === undefined) throw new FabricError('workspace_missing', 'the task has no workspace');
       const { timeoutMs } = ctx.limits;
-      const { signal } = ctx;
-      return keptOf(ctx)?.preparing(ctx) ?? prepareWorkspace(settings, ctx.workspace, { timeoutMs, signal });
+      const { signal, redactor } = ctx;
+      return keptOf(ctx)?.preparing(ctx) ?? prepareWorkspace(settings, ctx.workspace, { timeoutMs, signal, redactor });
     },
     async sweep() {
       if (own) await sweepCopies({ settings, opener, lock, log, oldTrees: own.oldTrees });

@@ -1,5 +1,6 @@
 import { FabricError, type Json, randomId } from '@toolfabric/kernel';
-import type { ToolContext } from '@toolfabric/worker-runtime';
+import type { Redactor, ToolContext } from '@toolfabric/worker-runtime';
+import type { Changes } from '../changes/compare.ts';
 import { type After, type Before, digestOf, lookAfter, lookBefore, sizeOf } from '../changes/watch-changes.ts';
 import { type ConfinedEnd, runConfined } from '../confine/run-confined.ts';
 import { ArtifactSink } from '../output/artifact-sink.ts';
@@ -177,7 +178,14 @@ export const runCommand = async (
     throw new NeverBegan('the program never began', { cause: thrown });
   });
   if (ended.survivors === 0) lock.isAloneAgain();
-  return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ended) };
+  return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ctx.redactor, ended) };
+};
+
+/** Before the diff is cut to what a result has room for. */
+const withoutSecrets = (redactor: Redactor, changes: Changes): Changes => {
+  const diff = redactor.text(changes.diff);
+  const diffTotal = changes.diffTotal - Buffer.byteLength(changes.diff) + Buffer.byteLength(diff);
+  return { ...changes, diff, diffTotal };
 };
 
 const afterEnd = async (
@@ -186,14 +194,16 @@ const afterEnd = async (
   request: CommandRequest,
   run: Run,
   streams: Streams,
+  redactor: Redactor,
   ended: ConfinedEnd,
 ): Promise<CommandEnd> => {
   const always = streams.stdout.total + streams.stderr.total > 2 * HOLD_BYTES;
-  const [stdout, stderr, after] = await Promise.all([
+  const [stdout, stderr, seen] = await Promise.all([
     streams.stdout.end(always),
     streams.stderr.end(always),
     lookAfter(workspace.root, run.before as Before, request.diffBytes),
   ]);
+  const after = { ...seen, changes: withoutSecrets(redactor, seen.changes) };
   await streams.log?.close();
   const logId = streams.log?.id;
   const log = logId === undefined ? undefined : { id: logId, lost: streams.log?.lost ?? 0 };

@@ -121,7 +121,7 @@ export class ConfinedSandbox {
   /** Why it ended before its program began. */
   wasNotMade(): FabricError {
     const [line = ''] = this.#process.errors().split('\n', 1);
-    return unavailable(`the sandbox could not be made: ${line.slice(0, 300)}`);
+    return unavailable(`the sandbox could not be made: ${line}`);
   }
 
   /** Whoever has started the sandbox waits for it, so that nothing of it is left to nobody. */

@@ -14,6 +14,8 @@ const ENV = { ...GIT_ENV, GIT_DIR: GIT_DIRECTORY };
 
 /** Milliseconds of the call that are kept free for what comes after. */
 export const SPARE_MS = 2_000;
+/** Characters of what git says that are told. */
+const MOST_SAID = 300;
 
 /** Throws for every end but a good one, and one that the reader of the output made. */
 export const refuseGitEnd = (end: ConfinedEnd, ctx: ToolContext): void => {
@@ -22,8 +24,8 @@ export const refuseGitEnd = (end: ConfinedEnd, ctx: ToolContext): void => {
   if (limit !== undefined && end.code !== 0)
     throw new FabricError('limit_reached', `git was ended by its limit: ${limit}`);
   if (end.ending !== 'exited' || end.code === 0) return;
-  const said = end.errors.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
-  throw new FabricError('tool_failed', `git ended with exit code ${end.code}: ${said}`);
+  const said = ctx.redactor.text(end.errors).trim().split('\n').at(-1) ?? '';
+  throw new FabricError('tool_failed', `git ended with exit code ${end.code}: ${said.slice(0, MOST_SAID)}`);
 };
 
 /**

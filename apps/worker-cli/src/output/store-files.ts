@@ -104,7 +104,7 @@ export const storeFiles = async (storing: StoringFiles): Promise<StoredFiles> =>
         left.push({ path, why: 'too large' });
         continue;
       }
-      const name = `${storing.prefix}${path}`.slice(-200);
+      const name = storing.redactor.text(`${storing.prefix}${path}`).slice(-200);
       const mediaType = mediaTypeOf(path);
       const bytes = redactedBytes(file.descriptor, file.size, storing.redactor);
       const { id } = await storing.session.put(

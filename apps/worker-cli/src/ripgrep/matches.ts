@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Glob } from '@toolfabric/governance';
+import type { Redactor } from '@toolfabric/worker-runtime';
 import { jsonBytes } from '../output/json-bytes.ts';
 import type { SearchEvent, SearchLine } from './events.ts';
 import { workspacePath } from './run-ripgrep.ts';
@@ -39,12 +40,13 @@ const windowOf = (text: string, matchAt: number): string => {
   return text.slice(from, from + SHOWN_CHARACTERS).toWellFormed();
 };
 
-const showLine = ({ number, bytes, match }: SearchLine, hit: boolean): ShownLine => {
+const showLine = ({ number, bytes, match }: SearchLine, hit: boolean, redactor: Redactor): ShownLine => {
   if (bytes === undefined) return { line: number, text: '', hit, cut: true };
   const text = bytes.toString('utf8');
   if (text.length <= SHOWN_CHARACTERS) return { line: number, text, hit };
-  const matchAt = bytes.toString('utf8', 0, match?.start ?? 0).length;
-  return { line: number, text: windowOf(text, matchAt), hit, cut: true };
+  // Before it is cut, since half a secret would not be found any more; what is before the match is measured only.
+  const matchAt = redactor.text(bytes.toString('utf8', 0, match?.start ?? 0)).length;
+  return { line: number, text: windowOf(redactor.text(text), matchAt), hit, cut: true };
 };
 
 /** Takes in the events of a search and keeps what fits the limits; counts the rest up to its own limit. */
@@ -60,15 +62,17 @@ export class Matches {
   full: 'matches' | 'bytes' | undefined;
   readonly #limits: MatchLimits;
   readonly #glob: Glob | undefined;
+  readonly #redactor: Redactor;
   #bytes = 0;
   #path: string | undefined;
   #hitsInFile = 0;
   #lastHit = 0;
   #pending: ShownLine[] = [];
 
-  constructor(limits: MatchLimits, glob: Glob | undefined) {
+  constructor(limits: MatchLimits, glob: Glob | undefined, redactor: Redactor) {
     this.#limits = limits;
     this.#glob = glob;
+    this.#redactor = redactor;
   }
 
   /** False when nothing more needs to come. */
@@ -101,14 +105,14 @@ export class Matches {
     if (this.kept >= this.#limits.matches) this.full ??= 'matches';
     if (this.full !== undefined) return;
     for (const before of this.#pending.splice(0)) this.#keep(before);
-    if (this.#keep(showLine(line, true))) this.kept += 1;
+    if (this.#keep(showLine(line, true, this.#redactor))) this.kept += 1;
     this.#lastHit = line.number;
   }
 
   /** What belongs to the last match is kept at once; the rest waits for the next one, which may not be kept. */
   #context(line: SearchLine): void {
     if (this.full !== undefined) return;
-    const shown = showLine(line, false);
+    const shown = showLine(line, false, this.#redactor);
     if (line.number <= this.#lastHit + this.#limits.context) this.#keep(shown);
     else this.#pending.push(shown);
   }

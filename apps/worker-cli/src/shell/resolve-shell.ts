@@ -11,6 +11,7 @@ import {
 import {
   type AllowedPrograms,
   placeOfProgram,
+  type Redact,
   type ResolvedCommand,
   resolveProgram,
 } from '../programs/resolve-program.ts';
@@ -27,6 +28,8 @@ export interface ShellCall {
   readonly approval: string | undefined;
   /** Digest of what the router understood. */
   readonly analysis: string | undefined;
+  /** What a refusal quotes of the text goes through it. */
+  readonly redact?: Redact;
 }
 
 export interface ResolvedShell {
@@ -38,9 +41,9 @@ const refused = (message: string): FabricError => new FabricError('shell_refused
 
 /** Checked a second time, by the list of this executor. */
 const startOf =
-  (allowed: AllowedPrograms) =>
+  (allowed: AllowedPrograms, redact: Redact | undefined) =>
   ({ argv }: ShellCommand): StartedCommand => {
-    const { command, env } = resolveProgram(allowed, argv);
+    const { command, env } = resolveProgram(allowed, argv, redact);
     return { words: command, env };
   };
 
@@ -53,7 +56,7 @@ const bashOf = (script: string): ResolvedCommand => {
 const resolve = (allowed: AllowedPrograms, analysis: ShellAnalysis, call: ShellCall): ResolvedShell => {
   if (analysis.verdict === 'deny') throw refused(`the text is never run: ${analysis.why}`);
   if (analysis.verdict === 'run') {
-    const words = planWords(analysis.pipelines, startOf(allowed));
+    const words = planWords(analysis.pipelines, startOf(allowed, call.redact));
     return { mode: 'plan', resolved: { command: [SHELL, '-c', PLAN_RUNNER, 'plan', ...words], env: {} } };
   }
   if (call.approval === undefined)

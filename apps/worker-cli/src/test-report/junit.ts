@@ -38,8 +38,11 @@ const attribute = (attributes: string, name: string): string | undefined => {
 const nameOf = (attributes: string): string =>
   [attribute(attributes, 'classname'), attribute(attributes, 'name')].filter(Boolean).join(' > ') || '(no name)';
 
-/** A JUnit file as most runners write it; undefined for another file. No entity is looked up anywhere. */
-export const readJunit = (xml: string): TestReport | undefined => {
+/**
+ * A JUnit file as most runners write it; undefined for another file. No entity is looked up anywhere. `redact` takes the
+ * secrets out of names and messages before they are cut.
+ */
+export const readJunit = (xml: string, redact: (text: string) => string): TestReport | undefined => {
   if (!/<testsuites?\b/.test(xml)) return undefined;
   const failures = new Failures();
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -52,10 +55,10 @@ export const readJunit = (xml: string): TestReport | undefined => {
     else if (kind === 'skipped') counts.skipped += 1;
     else {
       counts.failed += 1;
-      failures.begin(nameOf(attributes));
+      failures.begin(redact(nameOf(attributes)));
       const file = attribute(attributes, 'file');
       if (file !== undefined) failures.at(file, attribute(attributes, 'line') ?? 0);
-      failures.say(attribute(inside, 'message') ?? '');
+      failures.say(redact(attribute(inside, 'message') ?? ''));
       failures.close();
     }
   }

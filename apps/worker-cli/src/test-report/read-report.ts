@@ -50,7 +50,7 @@ class Lines {
   }
 }
 
-/** Reads both streams of a test run for every runner that is known, and gives back the one that found its own. */
+/** Reads both streams of a test run, which are redacted as they come, for every runner that is known, and gives back the one that found its own. */
 export class ReportOfStreams {
   readonly #readers = READERS.map((make) => make());
   readonly #streams: readonly Lines[];

@@ -72,7 +72,7 @@ export const makeWorkspace = async (
   prepareWorkspace(
     settings,
     { id: `t-${randomId()}`, source },
-    { timeoutMs: 60_000, signal: new AbortController().signal },
+    { timeoutMs: 60_000, signal: new AbortController().signal, redactor: plainRedactor },
   );
 
 export interface CallOptions {

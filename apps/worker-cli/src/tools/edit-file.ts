@@ -1,7 +1,7 @@
 import { ERROR_TABLE, type Outcome } from '@toolfabric/contract';
 import { isWritable } from '@toolfabric/governance';
 import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
-import { defineTool, type ProbeAnswer, type ToolContext } from '@toolfabric/worker-runtime';
+import { defineTool, type ProbeAnswer, type Redactor, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Driver } from '../driver.ts';
 import { carryOut } from '../edit/carry-out.ts';
@@ -9,6 +9,7 @@ import { fileError } from '../edit/file-error.ts';
 import { type EditPlan, planEdit } from '../edit/plan-edit.ts';
 import { answerProbe } from '../edit/probe-edit.ts';
 import { receiptOf } from '../edit/receipt.ts';
+import { toldError } from '../output/told-error.ts';
 import { removeLeftover } from '../workspace/leftovers.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import { showPath } from '../workspace/path-parts.ts';
@@ -36,12 +37,8 @@ const intentOf = (plan: EditPlan): Json => ({
 });
 
 /** The effect had begun in name, and the target is untouched: an error without effect, not an unknown end. */
-const notWritten = (workspace: OpenWorkspace, error: FabricError): Outcome => ({
-  status: 'error',
-  summary: `${error.message} Nothing was written.`.slice(0, 4096),
-  error: error.toToolError(),
-  sideEffect: 'none',
-  trust: 'trusted',
+const notWritten = (workspace: OpenWorkspace, redactor: Redactor, error: FabricError): Outcome => ({
+  ...toldError(redactor, error, 'Nothing was written.'),
   origin: workspace.origin,
 });
 
@@ -69,9 +66,11 @@ const checkWritable = ({ writable }: ToolContext, { path }: EditPlan): void => {
 const edit = async (workspace: OpenWorkspace, lock: WorkspaceLock, ctx: ToolContext, args: Args): Promise<Outcome> => {
   const { root } = workspace;
   await removeLeftover(root, lock);
-  const plan = await planEdit(root, args).catch((thrown: unknown) => {
+  const planned = await planEdit(root, args).catch((thrown: unknown) => {
     throw fileError(thrown);
   });
+  // The intent and the receipt show as much of it as they have room for.
+  const plan = { ...planned, diff: ctx.redactor.text(planned.diff) };
   checkWritable(ctx, plan);
   await ctx.beginEffect(intentOf(plan));
   let renamed = false;
@@ -84,7 +83,7 @@ const edit = async (workspace: OpenWorkspace, lock: WorkspaceLock, ctx: ToolCont
   } catch (thrown) {
     return renamed
       ? uncertain(workspace, plan)
-      : notWritten(workspace, toFabricError(fileError(thrown), 'tool_failed'));
+      : notWritten(workspace, ctx.redactor, toFabricError(fileError(thrown), 'tool_failed'));
   }
   return receiptOf(workspace, plan, ctx.limits.outputBytes);
 };

@@ -43,7 +43,7 @@ const branch = async (
     throw new FabricError('stale_version', `there is a branch ${args.name} already`);
   const intent: Intent = { ref, commit, from, switch: args.switch };
   await ctx.beginEffect(intent);
-  return settleWrite(workspace, async () => {
+  return settleWrite(workspace, ctx.redactor, async () => {
     const env = identityEnv(ctx, Math.floor(ctx.clock.now() / 1000));
     // Created only where nothing is: who made it meanwhile is not overwritten.
     await writeGit(driver, workspace, ctx, { args: ['update-ref', ref, commit, '0'.repeat(commit.length)], env, lock });

@@ -147,7 +147,7 @@ const commit = async (
   const at = Math.floor(ctx.clock.now() / 1000);
   const intent: Intent = { ref, before, at, message: sha256Hex(args.message) };
   await ctx.beginEffect(intent);
-  return settleWrite(workspace, async () => {
+  return settleWrite(workspace, ctx.redactor, async () => {
     const env = identityEnv(ctx, at);
     await writeGit(driver, workspace, ctx, { args: ['add', '--all', '--', ...paths], env, lock });
     const options = [

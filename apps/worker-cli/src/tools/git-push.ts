@@ -11,6 +11,7 @@ import type { Driver } from '../driver.ts';
 import { isBelow, openRemote, type Remote, readRemoteRef, runAtRemote } from '../git/open-remote.ts';
 import { branchRef, COMMIT, headRef, readRef } from '../git/read-refs.ts';
 import { runGit } from '../git/run-git.ts';
+import { toldError } from '../output/told-error.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 
 const Args = z.strictObject({
@@ -138,14 +139,7 @@ const endOfPush = async (
   const now = await readRemoteRef(driver, remote, ctx, `refs/heads/${args.branch}`);
   if (now === args.commit) return receiptOf(args, remote, before);
   // The command is over with all of its processes, and the ref did not move: nothing will come any more.
-  if (failed !== undefined && !ctx.signal.aborted)
-    return {
-      status: 'error',
-      summary: `Nothing was pushed: ${failed.message}`.slice(0, 1_000),
-      sideEffect: 'none',
-      trust: 'trusted',
-      error: failed.toToolError(),
-    };
+  if (failed !== undefined && !ctx.signal.aborted) return toldError(ctx.redactor, failed, 'Nothing was pushed.');
   return unknownOutcome('The push began, and the remote does not show it.');
 };
 

@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorType, type Outcome } from '@toolfabric/contract';
 import { type Json, toFabricError } from '@toolfabric/kernel';
-import { defineTool, type ProbeAnswer, type ToolContext } from '@toolfabric/worker-runtime';
+import { defineTool, type ProbeAnswer, type Redactor, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
 import type { CommandSettings } from '../command/command-settings.ts';
@@ -10,6 +10,7 @@ import { type CommandEnd, NeverBegan, runCommand } from '../command/run-command.
 import { resolveWorkDirectory } from '../command/work-directory.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
+import { toldError } from '../output/told-error.ts';
 import { stopReason } from '../process/stop-reason.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 
@@ -84,17 +85,10 @@ export const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: Comma
 };
 
 /** The effect had begun in name, and no program ever ran: an error without effect, not an unknown end. */
-export const neverRan = (workspace: OpenWorkspace, thrown: unknown): Outcome => {
-  const error = toFabricError(thrown, 'tool_failed');
-  return {
-    status: 'error',
-    summary: `${error.message} Nothing ran.`.slice(0, 4096),
-    error: error.toToolError(),
-    sideEffect: 'none',
-    trust: 'trusted',
-    origin: workspace.origin,
-  };
-};
+export const neverRan = (workspace: OpenWorkspace, redactor: Redactor, thrown: unknown): Outcome => ({
+  ...toldError(redactor, toFabricError(thrown, 'tool_failed'), 'Nothing ran.'),
+  origin: workspace.origin,
+});
 
 /** Without the note a later question is answered less well, and that is all. */
 const noteEnd = (settings: CommandSettings, workspace: OpenWorkspace, id: string, outcome: Outcome): void => {
@@ -118,7 +112,7 @@ export const settleRun = async (
     noteEnd(settings, workspace, id, outcome);
     return outcome;
   } catch (thrown) {
-    if (thrown instanceof NeverBegan) return neverRan(workspace, thrown.cause);
+    if (thrown instanceof NeverBegan) return neverRan(workspace, ctx.redactor, thrown.cause);
     throw thrown;
   }
 };

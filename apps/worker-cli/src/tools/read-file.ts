@@ -1,9 +1,9 @@
 import type { Outcome } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
+import { defineTool, type Redactor, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Driver } from '../driver.ts';
-import { fitText } from '../output/fit-text.ts';
+import { type FittedText, fitText } from '../output/fit-text.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { LineRange, type RangeRead } from '../output/line-range.ts';
 import { throwIfStopped } from '../process/stop-reason.ts';
@@ -21,6 +21,8 @@ const Args = z.strictObject({
 type Args = z.infer<typeof Args>;
 
 const CHUNK_BYTES = 256 * 1024;
+/** Bytes past the budget that are kept: more than a secret on one line takes. */
+const AHEAD_BYTES = 16 * 1024;
 
 const readRange = async (place: OccupiedPlace, range: LineRange, signal: AbortSignal): Promise<RangeRead> => {
   await using handle = await place.entry.open();
@@ -57,8 +59,25 @@ const checkOrder = ({ start_line, end_line }: Args): void => {
 const decode = (read: RangeRead): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(read.bytes, { stream: read.bytes.length < read.rangeBytes });
 
-const outcomeOf = (workspace: OpenWorkspace, path: string, args: Args, read: RangeRead, budget: number): Outcome => {
-  const { text, whole, insideLine } = fitText(decode(read), budget);
+/** A line that is longer than the budget is redacted before it is cut: half a secret would not be found any more. */
+const fit = (read: RangeRead, budget: number, redactor: Redactor): FittedText => {
+  const text = decode(read);
+  const fitted = fitText(text, budget);
+  if (!fitted.insideLine) return fitted;
+  const redacted = redactor.text(text);
+  const isHalf = read.bytes.length < read.rangeBytes;
+  const safe = isHalf ? redacted.slice(0, Math.max(0, redacted.length - AHEAD_BYTES)) : redacted;
+  return { ...fitText(safe, budget), whole: false, insideLine: true };
+};
+
+const outcomeOf = (
+  workspace: OpenWorkspace,
+  path: string,
+  args: Args,
+  read: RangeRead,
+  fitted: FittedText,
+): Outcome => {
+  const { text, whole, insideLine } = fitted;
   const complete = whole && read.bytes.length === read.rangeBytes;
   const newlines = text.split('\n').length - 1;
   const lines = newlines + (text === '' || text.endsWith('\n') ? 0 : 1);
@@ -89,10 +108,10 @@ const read = async (workspace: OpenWorkspace, ctx: ToolContext, args: Args): Pro
     const path = pathOf(place);
     if (place.entry.kind !== 'file') throw new FabricError('not_a_file', `${showPath(path)} is not a regular file`);
     const budget = ctx.limits.outputBytes - OVERHEAD_BYTES - Buffer.byteLength(path);
-    const range = new LineRange(args.start_line, args.end_line ?? Number.MAX_SAFE_INTEGER, budget);
+    const range = new LineRange(args.start_line, args.end_line ?? Number.MAX_SAFE_INTEGER, budget + AHEAD_BYTES);
     const found = await readRange(place, range, ctx.signal);
     refuse(found, args, showPath(path));
-    return outcomeOf(workspace, path, args, found, budget);
+    return outcomeOf(workspace, path, args, found, fit(found, budget, ctx.redactor));
   } finally {
     await place.close();
   }

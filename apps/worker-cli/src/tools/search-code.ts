@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ConfinedEnd } from '../confine/run-confined.ts';
 import type { Driver } from '../driver.ts';
 import { OVERHEAD_BYTES } from '../output/json-bytes.ts';
+import { cutText } from '../output/told-error.ts';
 import { LINE_NUMBER, parseEvent } from '../ripgrep/events.ts';
 import { Matches } from '../ripgrep/matches.ts';
 import { Records } from '../ripgrep/records.ts';
@@ -57,9 +58,9 @@ const checkPattern = (pattern: string): void => {
 };
 
 /** Exit code 2 without a summary means that nothing was searched: the pattern is at fault. */
-const checkEnd = (end: ConfinedEnd, summarised: boolean): void => {
+const checkEnd = (end: ConfinedEnd, summarised: boolean, { redactor }: ToolContext): void => {
   if (end.ending !== 'exited' || end.code === 0 || end.code === 1 || summarised) return;
-  throw new FabricError('invalid_pattern', `the pattern is refused: ${end.errors.trim().slice(0, 600)}`);
+  throw new FabricError('invalid_pattern', `the pattern is refused: ${cutText(redactor, end.errors.trim(), 600)}`);
 };
 
 /** Ripgrep goes on after a file that it may not read, and says so by its code. */
@@ -107,7 +108,7 @@ const search = async (driver: Driver, workspace: OpenWorkspace, ctx: ToolContext
   const path = await resolveSearchPath(workspace, args.path);
   const bytes = ctx.limits.outputBytes - OVERHEAD_BYTES;
   const limits = { matches: args.max_matches, bytes, counted: MOST_COUNTED, context: args.context_lines };
-  const matches = new Matches(limits, glob);
+  const matches = new Matches(limits, glob, ctx.redactor);
   const records = new Records({ separator: NEWLINE, limit: RECORD_BYTES, watch: LINE_NUMBER });
   let summarised = false;
   const onOutput = (chunk: Buffer) => {
@@ -125,7 +126,7 @@ const search = async (driver: Driver, workspace: OpenWorkspace, ctx: ToolContext
     glob,
     onOutput,
   });
-  checkEnd(end, summarised);
+  checkEnd(end, summarised, ctx);
   return outcomeOf(workspace, matches, end);
 };
 

@@ -20,7 +20,7 @@ type Args = z.infer<typeof Args>;
 const resolveFor = (driver: Driver, { redactor, approval, analysis }: ToolContext, args: Args): ResolvedShell => {
   const { script, cwd } = args;
   try {
-    return resolveShell(driver.commands.programs, { script, cwd, approval, analysis });
+    return resolveShell(driver.commands.programs, { script, cwd, approval, analysis, redact: redactor.text });
   } catch (thrown) {
     if (!(thrown instanceof FabricError)) throw thrown;
     throw new FabricError(thrown.type, redactor.text(thrown.message), thrown.details);

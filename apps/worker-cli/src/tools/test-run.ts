@@ -38,15 +38,20 @@ const declared = ({ testCommand }: ToolContext): DeclaredCommand => {
 
 /** Failures that are told one by one, most of all. */
 const MOST_SHOWN = 30;
+const MOST_REF = 300;
 
 /** A report file of the run says more than its output, where it was written. */
-const reportFromFiles = (workspace: OpenWorkspace, end: CommandEnd): TestReport | undefined => {
+const reportFromFiles = (
+  workspace: OpenWorkspace,
+  { redactor }: ToolContext,
+  end: CommandEnd,
+): TestReport | undefined => {
   for (const path of end.after.changes.paths.filter((one) => one.endsWith('.xml')).slice(0, 20)) {
     const place = locateBelow(workspace.root.handle.fd, path);
     const mark = end.after.scan.marks.get(path);
     const content = place === undefined || mark === undefined ? undefined : readContent(place.at, mark);
     place?.close();
-    const report = content === undefined ? undefined : readJunit(content.bytes.toString('utf8'));
+    const report = content === undefined ? undefined : readJunit(content.bytes.toString('utf8'), redactor.text);
     if (report !== undefined) return report;
   }
   return undefined;
@@ -79,9 +84,11 @@ const tell = (report: TestReport | undefined, cwd: string): Told => {
     };
   });
   const { runner, passed, failed, skipped } = report;
-  const evidence = failures.flatMap(({ name, file, line }) =>
-    file === undefined ? [] : [{ kind: 'line', ref: `${file}:${line ?? 1}`.slice(0, 300), detail: name }],
-  );
+  const evidence = failures
+    .flatMap(({ name, file, line }) =>
+      file === undefined ? [] : [{ kind: 'line', ref: `${file}:${line ?? 1}`, detail: name }],
+    )
+    .filter(({ ref }) => ref.length <= MOST_REF);
   const left = report.failures.length + report.moreFailures - failures.length;
   const tests = { runner, passed, failed, skipped, failures, ...(left === 0 ? {} : { failures_not_shown: left }) };
   return { data: { tests }, evidence: evidence.slice(0, 20) };
@@ -175,7 +182,7 @@ const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outc
         diffBytes: 8_192,
         listen: output,
       });
-      const report = output.end() ?? reportFromFiles(workspace, end);
+      const report = output.end() ?? reportFromFiles(workspace, ctx, end);
       const files = await storeReports(workspace, ctx, end, globs);
       return { id, outcome: outcomeOf({ workspace, ctx, end, report, files, cwd }) };
     });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { FabricError } from '@toolfabric/kernel';
+import type { Redactor } from '@toolfabric/worker-runtime';
 import type { Programs } from '../process/find-program.ts';
 import type { ProcessEnd, User } from '../process/run-process.ts';
 import { needProgram, runInSandbox, type SandboxRequest } from '../sandbox/run-in-sandbox.ts';
@@ -17,6 +18,7 @@ export interface CloneRequest {
   readonly user: User | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly redactor: Redactor;
 }
 
 const CONFIG = { source: fileURLToPath(new URL('./clone.gitconfig', import.meta.url)), target: '/tmp/gitconfig' };
@@ -54,13 +56,21 @@ const requestFor = (request: CloneRequest, args: readonly string[], withSource: 
   signal: request.signal,
 });
 
-const checkEnd = (end: ProcessEnd, source: string): void => {
+/** Throws for every end but a good one; what git said is redacted before it is cut. */
+export const refuseCloneEnd = (
+  end: ProcessEnd,
+  { source, redactor }: Pick<CloneRequest, 'source' | 'redactor'>,
+): void => {
   if (end.ending === 'exited' && end.code === 0) return;
   if (end.ending === 'aborted') throw new FabricError('cancelled', 'the clone was stopped');
   if (end.ending === 'timeout') throw new FabricError('tool_failed', 'the clone took longer than its time limit');
-  throw new FabricError('workspace_refused', `${showPath(source)} cannot be cloned: ${lastLine(end.stderr)}`, {
-    hint: 'Give the path of a whole git repository whose files the worker may read, without links to the outside.',
-  });
+  throw new FabricError(
+    'workspace_refused',
+    `${showPath(source)} cannot be cloned: ${lastLine(redactor.text(end.stderr))}`,
+    {
+      hint: 'Give the path of a whole git repository whose files the worker may read, without links to the outside.',
+    },
+  );
 };
 
 const checkStill = async ({ source, identity }: CloneRequest): Promise<void> => {
@@ -68,7 +78,7 @@ const checkStill = async ({ source, identity }: CloneRequest): Promise<void> => 
   throw new FabricError('workspace_refused', `${showPath(source)} was exchanged while it was cloned`);
 };
 
-const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
+const lastLine = (redacted: string): string => redacted.trim().split('\n').at(-1)?.slice(0, 300) ?? '';
 
 /**
  * Clones by git's own transport, in a sandbox that holds the source (read-only), the target and nothing else: no
@@ -78,8 +88,8 @@ const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1)?.s
 export const cloneRepository = async (request: CloneRequest): Promise<void> => {
   const clone = ['clone', '--quiet', '--no-local', '--no-hardlinks', '--template=', '--', '/source', '/clone'];
   await checkStill(request);
-  checkEnd(await runInSandbox(request.programs, requestFor(request, clone, true)), request.source);
+  refuseCloneEnd(await runInSandbox(request.programs, requestFor(request, clone, true)), request);
   await checkStill(request);
   const origin = ['config', 'remote.origin.url', request.source];
-  checkEnd(await runInSandbox(request.programs, requestFor(request, origin, false)), request.source);
+  refuseCloneEnd(await runInSandbox(request.programs, requestFor(request, origin, false)), request);
 };

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { WorkspaceSource } from '@toolfabric/contract';
 import type { FabricError } from '@toolfabric/kernel';
+import { plainRedactor } from '@toolfabric/worker-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDriver } from '../driver.ts';
 import { runRipgrep } from '../ripgrep/run-ripgrep.ts';
@@ -181,7 +182,7 @@ describe('a directory that a task may have', () => {
     const target = owned(join(fixture.base, 'exchanged-target'));
     const { programs } = fixture.settings;
     const user = isRoot ? { uid: 4_321, gid: 4_321 } : undefined;
-    const request = { programs, source, identity: record.identity, target, user, ...limits };
+    const request = { programs, source, identity: record.identity, target, user, redactor: plainRedactor, ...limits };
     expect(await errorType(cloneRepository(request))).toBe('workspace_refused');
     expect(readdirSync(target)).toEqual([]);
   });

@@ -4,13 +4,17 @@ const MOST_BYTES = 4096;
 const MOST_PARTS = 256;
 const MOST_PART_BYTES = 255;
 
-/** A path as it may stand in a message: bounded, control and direction characters escaped. */
+/**
+ * A path as it may stand in a message: bounded, control and direction characters escaped. It is cut between two names,
+ * since half of one may hide a secret.
+ */
 export const showPath = (path: string): string => {
   const escaped = JSON.stringify(path).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return escaped.length <= 200 ? escaped : `${escaped.slice(0, 197)}…"`;
+  if (escaped.length <= 200) return escaped;
+  return `${escaped.slice(0, escaped.lastIndexOf('/', 196) + 1) || '"'}…"`;
 };
 
 export const outside = (path: string): FabricError =>

@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import type { WorkspaceSource } from '@toolfabric/contract';
 import { type FabricError, randomId, sha256Hex } from '@toolfabric/kernel';
+import { plainRedactor } from '@toolfabric/worker-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDriver } from '../driver.ts';
 import { callTool, errorType, type Fixture, isRoot, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
@@ -31,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => fixture.remove());
 
 const NEEDLE = sha256Hex('needle\n');
-const limits = { timeoutMs: 30_000, signal: new AbortController().signal };
+const limits = { timeoutMs: 30_000, signal: new AbortController().signal, redactor: plainRedactor };
 const clone = (path: string): WorkspaceSource => ({ type: 'clone', path });
 const existing = (path: string): WorkspaceSource => ({ type: 'existing', path });
 const owned = (path: string): string => {
@@ -295,9 +296,9 @@ describe('a clone', () => {
     const ref = { id: `t-${randomId()}`, source: clone(source) };
     const abort = new AbortController();
     abort.abort();
-    expect(await errorType(prepareWorkspace(fixture.settings, ref, { timeoutMs: 5_000, signal: abort.signal }))).toBe(
-      'cancelled',
-    );
+    expect(
+      await errorType(prepareWorkspace(fixture.settings, ref, { ...limits, timeoutMs: 5_000, signal: abort.signal })),
+    ).toBe('cancelled');
     expect(existsSync(join(fixture.settings.layout.workspaces, ref.id))).toBe(false);
     expect((await prepareWorkspace(fixture.settings, ref, limits)).id).toBe(ref.id);
   });

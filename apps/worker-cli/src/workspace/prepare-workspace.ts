@@ -2,6 +2,7 @@ import { chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkspaceRef } from '@toolfabric/contract';
 import { canonicalJson, FabricError, shortHash } from '@toolfabric/kernel';
+import type { Redactor } from '@toolfabric/worker-runtime';
 import type { User } from '../process/run-process.ts';
 import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { cloneRepository } from './clone-repository.ts';
@@ -16,6 +17,8 @@ import { userOfWorkspace } from './workspace-users.ts';
 export interface PrepareLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What git says goes through it. */
+  readonly redactor: Redactor;
 }
 
 /** An existing directory has no exceptions: only a clone may take what lies inside a protected one. */

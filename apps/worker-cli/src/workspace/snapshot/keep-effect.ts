@@ -2,8 +2,9 @@ import { ERROR_TABLE, type Outcome, Outcome as OutcomeShape, type WorkspaceHead 
 import { FabricError, toFabricError } from '@toolfabric/kernel';
 import type { ArtifactSession } from '@toolfabric/ports';
 import { StoreUnavailable } from '@toolfabric/ports';
-import type { ToolContext } from '@toolfabric/worker-runtime';
+import type { Redactor, ToolContext } from '@toolfabric/worker-runtime';
 import { fileError } from '../../edit/file-error.ts';
+import { cutText, toldError } from '../../output/told-error.ts';
 import { throwIfStopped } from '../../process/stop-reason.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import { checkEntries } from './check-entries.ts';
@@ -35,25 +36,19 @@ export type Kept =
 const MOST_SCANS = 3;
 
 /** What was done stands on this disk alone and is thrown away: nothing of it happened. */
-export const notKept = (thrown: unknown): Outcome => {
+export const notKept = (redactor: Redactor, thrown: unknown): Outcome => {
   const error =
     thrown instanceof StoreUnavailable
       ? new FabricError('unavailable', 'the snapshot of the workspace could not be stored')
       : thrown instanceof FileChanged
         ? new FabricError('tool_failed', 'the workspace changes without end; a program may have survived')
         : toFabricError(fileError(thrown), 'tool_failed');
-  return {
-    status: 'error',
-    summary: `${error.message} Nothing of this call was kept.`.slice(0, 4096),
-    error: error.toToolError(),
-    sideEffect: 'none',
-    trust: 'trusted',
-  };
+  return toldError(redactor, error, 'Nothing of this call was kept.');
 };
 
-const notKnown = (outcome: Outcome): Outcome => ({
+const notKnown = (redactor: Redactor, outcome: Outcome): Outcome => ({
   status: 'unknown',
-  summary: `Whether the workspace was kept is not known. ${outcome.summary}`.slice(0, 4096),
+  summary: cutText(redactor, `Whether the workspace was kept is not known. ${outcome.summary}`, 4_096),
   error: {
     type: 'unavailable',
     layer: ERROR_TABLE.unavailable.layer,
@@ -122,10 +117,10 @@ export const keepEffect = async (keeping: Keeping, outcome: Outcome): Promise<Ke
     const moved = await moveToSnapshot({ session, workspace: id, from: head, manifest, keeps, limits, clock, signal });
     ctx.faults.at('snapshot.moved');
     if (moved.result === 'moved') return { kept: true, remembered, outcome };
-    if (moved.result === 'unknown') return { kept: false, outcome: notKnown(outcome) };
+    if (moved.result === 'unknown') return { kept: false, outcome: notKnown(ctx.redactor, outcome) };
     const error = new FabricError('workspace_moved', 'another worker took the workspace over.');
-    return { kept: false, outcome: notKept(error) };
+    return { kept: false, outcome: notKept(ctx.redactor, error) };
   } catch (thrown) {
-    return { kept: false, outcome: notKept(thrown) };
+    return { kept: false, outcome: notKept(ctx.redactor, thrown) };
   }
 };

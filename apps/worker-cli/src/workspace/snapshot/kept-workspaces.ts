@@ -153,7 +153,11 @@ export class KeptWorkspaces {
     const { layout } = settings;
     const earlier = await readRecord(layout, ref.id);
     if (earlier && !(await isThere(earlier))) await removeRecord(layout, ref.id);
-    await prepareWorkspace(settings, ref, { timeoutMs: ctx.limits.timeoutMs, signal: ctx.signal });
+    await prepareWorkspace(settings, ref, {
+      timeoutMs: ctx.limits.timeoutMs,
+      signal: ctx.signal,
+      redactor: ctx.redactor,
+    });
     opener.forget(ref.id);
     await writeCopyState(layout, ref.id, { clean: false });
     const workspace = await opener.open(ref);
@@ -187,7 +191,7 @@ export class KeptWorkspaces {
     try {
       outcome = await use(workspace, lock, { ...ctx, beginEffect });
     } catch (thrown) {
-      if (began) return notKept(thrown);
+      if (began) return notKept(ctx.redactor, thrown);
       await this.#markClean(id, head.manifest);
       throw thrown;
     }
@@ -196,7 +200,7 @@ export class KeptWorkspaces {
       return outcome;
     }
     const before = await this.#load(ctx, session, workspace.record, head.manifest).catch((thrown: unknown) =>
-      notKept(thrown),
+      notKept(ctx.redactor, thrown),
     );
     if ('status' in before) return before;
     const hashes = this.#memory.get(id)?.hashes ?? new Map();
