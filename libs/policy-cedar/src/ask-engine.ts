@@ -18,7 +18,8 @@ export interface EngineAnswer {
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-const contextOf = (
+/** What rules may look at. Throws `EngineFailure` for what cannot be told to the engine. */
+export const contextOf = (
   { actor, task, tool, args, facts }: PolicyQuestion,
   approval: 'none' | ApprovalStrength,
 ): Context => {
@@ -87,17 +88,13 @@ const entitiesOf = (question: PolicyQuestion, agent: EntityUidJson): EntityJson[
  * One question with one supposed yes. Throws `EngineFailure` for whatever is not a clean answer: a rule that could not
  * be evaluated was left out of it, and may have been a prohibition.
  */
-export const askEngine = (
-  slot: string,
-  question: PolicyQuestion,
-  approval: 'none' | ApprovalStrength,
-): EngineAnswer => {
+export const askEngine = (slot: string, question: PolicyQuestion, context: Context): EngineAnswer => {
   const agent: EntityUidJson = { type: 'Agent', id: `${question.actor.tenant}/${question.actor.agent}` };
   const answer = statefulIsAuthorized({
     principal: agent,
     action: { type: 'Action', id: question.tool.contract.name },
     resource: scope(resourceIdOf(question)),
-    context: contextOf(question, approval),
+    context,
     entities: entitiesOf(question, agent),
     validateRequest: true,
     preparsedSchemaName: slot,

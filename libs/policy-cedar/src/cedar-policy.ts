@@ -2,8 +2,9 @@ import type { Actor, RegistryRecord, RiskGroup } from '@toolfabric/contract';
 import { digestOf } from '@toolfabric/kernel';
 import type { CallFacts, PolicyAnswer, PolicyEngine, PolicyExplanation, PolicyQuestion } from '@toolfabric/ports';
 import { answerOf, denial, RUNGS, type Rung } from './answer.ts';
-import { askEngine, type EngineAnswer } from './ask-engine.ts';
+import { askEngine, contextOf, type EngineAnswer, resourceIdOf } from './ask-engine.ts';
 import { BASE_RULES } from './base-rules.ts';
+import { type ContextReads, projectionOf, readsOf } from './context-reads.ts';
 import { couldHold } from './could-hold.ts';
 import { NO_FILES, type PolicySource } from './policy-files.ts';
 import { baseRules, defaultRules, type Rule, tenantRules } from './rules.ts';
@@ -24,6 +25,13 @@ export interface CedarPolicyOptions {
 
 const MOST_SLICES = 4_096;
 const MOST_LISTED = 20_000;
+const MOST_ANSWERS = 10_000;
+
+/** The rules of one tool at one level, and what they read. */
+interface Slice {
+  readonly rules: readonly Rule[];
+  readonly reads: ContextReads;
+}
 
 let engines = 0;
 
@@ -37,7 +45,9 @@ class CedarPolicy implements PolicyEngine {
   readonly #id: number;
   readonly #byDefault: readonly Rule[];
   readonly #byTenant: ReadonlyMap<string, readonly Rule[]>;
-  readonly #slices = new Map<string, readonly Rule[]>();
+  readonly #slices = new Map<string, Slice>();
+  /** Answers of the engine, by everything that the rules which gave them can read. */
+  readonly #answers = new Map<string, EngineAnswer>();
   readonly #listed = new Map<string, boolean>();
   readonly #broken: ReadonlySet<string>;
   readonly #environment: CallFacts['environment'] | undefined;
@@ -84,7 +94,7 @@ class CedarPolicy implements PolicyEngine {
     const environment = this.#environment === undefined ? {} : { environment: this.#environment };
     const known = { tenant: actor.tenant, actor, contract, ...environment };
     return levelsOf(contract).some((risk) => {
-      const slice = this.#sliceFor(actor.tenant, tool, risk).map(({ json }) => json);
+      const slice = this.#sliceFor(actor.tenant, tool, risk).rules.map(({ json }) => json);
       const permits = slice.filter(({ effect }) => effect === 'permit');
       const forbids = slice.filter(({ effect }) => effect === 'forbid');
       return RUNGS.some((approval) => couldHold(permits, forbids, listingQuestion({ ...known, risk, approval })));
@@ -97,27 +107,38 @@ class CedarPolicy implements PolicyEngine {
     return [this.#id, owner, contract.name, contract.version, digest, risk].join('\n');
   }
 
-  #sliceFor(tenant: string, tool: RegistryRecord, risk: RiskGroup): readonly Rule[] {
+  #sliceFor(tenant: string, tool: RegistryRecord, risk: RiskGroup): Slice {
     const key = this.#key(tenant, tool, risk);
     const known = this.#slices.get(key);
     if (known !== undefined) return known;
-    const made = sliceOf(this.#byTenant.get(tenant) ?? this.#byDefault, tool.contract, risk);
+    const rules = sliceOf(this.#byTenant.get(tenant) ?? this.#byDefault, tool.contract, risk);
+    const made = { rules, reads: readsOf(rules.map(({ json }) => json)) };
     if (this.#slices.size >= MOST_SLICES) this.#slices.clear();
     this.#slices.set(key, made);
     return made;
   }
 
-  #ask(question: PolicyQuestion, slice: readonly Rule[], approval: Rung): EngineAnswer {
-    const { actor, tool, facts } = question;
-    const slot = slotOf(this.#key(actor.tenant, tool, facts.risk), () => ({
-      policies: { staticPolicies: Object.fromEntries(slice.map((rule) => [rule.name, rule.text])) },
+  /** The engine is asked once for questions between which no rule can tell a difference. */
+  #ask(question: PolicyQuestion, { rules, reads }: Slice, approval: Rung): EngineAnswer {
+    const { actor, task, tool, facts } = question;
+    const sliceKey = this.#key(actor.tenant, tool, facts.risk);
+    const context = contextOf(question, approval);
+    const who = [actor.tenant, actor.agent, task.actor.tenant, resourceIdOf(question)];
+    const key = `${sliceKey}\n${JSON.stringify(who)}\n${projectionOf(context, reads)}`;
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    const slot = slotOf(sliceKey, () => ({
+      policies: { staticPolicies: Object.fromEntries(rules.map((rule) => [rule.name, rule.text])) },
       schema: callSchema(tool.contract, facts.risk),
     }));
-    return askEngine(slot, question, approval);
+    const answer = askEngine(slot, question, context);
+    if (this.#answers.size >= MOST_ANSWERS) this.#answers.clear();
+    this.#answers.set(key, answer);
+    return answer;
   }
 
   /** From the yes that was really given upwards, to the first that is allowed; with `all` to the top. */
-  #climb(question: PolicyQuestion, slice: readonly Rule[], all: boolean) {
+  #climb(question: PolicyQuestion, slice: Slice, all: boolean) {
     const steps: PolicyExplanation['steps'][number][] = [];
     for (const approval of RUNGS.slice(RUNGS.indexOf(question.approval ?? 'none'))) {
       steps.push({ approval, ...this.#ask(question, slice, approval) });
@@ -132,7 +153,7 @@ class CedarPolicy implements PolicyEngine {
       if (this.#broken.has(actor.tenant)) throw new EngineFailure('the files of the tenant cannot be used');
       const slice = this.#sliceFor(actor.tenant, tool, facts.risk);
       const steps = this.#climb(question, slice, all);
-      return { answer: answerOf(this.version, question, slice, steps), steps };
+      return { answer: answerOf(this.version, question, slice.rules, steps), steps };
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.name : 'thrown';
       this.#onFailure({ tool: tool.contract.name, tenant: actor.tenant, error });

@@ -18,9 +18,11 @@ const COUNTS = [10, 100, 1_000] as const;
 const measureOne = (kind: DecisionRow['kind'], policies: number, decisions: number): DecisionRow => {
   const text = kind === 'all about the tool' ? aboutOne(policies, READ_TOOL) : aboutMany(policies, READ_TOOL);
   const policy = createCedarPolicy({ source: sourceOf({ [ACTOR.tenant]: text }) });
-  const question = questionFor(READ_TOOL, ACTOR);
-  if (policy.decide(question).verdict !== 'allow') throw new Error('the policy of the benchmark does not allow it');
-  const samples = Array.from({ length: decisions }, () => {
+  // The rules read the user: each question is a new one, which nothing can be remembered of.
+  const question = (n: number) => questionFor(READ_TOOL, { ...ACTOR, user: `user of question ${n}` });
+  const questions = Array.from({ length: decisions }, (_, n) => question(n));
+  if (policy.decide(question(-1)).verdict !== 'allow') throw new Error('the policy of the benchmark does not allow it');
+  const samples = questions.map((question) => {
     const began = performance.now();
     policy.decide(question);
     return (performance.now() - began) * 1_000;
