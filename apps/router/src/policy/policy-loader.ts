@@ -70,6 +70,8 @@ export interface PolicyLoaderOptions {
 export class PolicyLoader {
   readonly #options: PolicyLoaderOptions;
   #fingerprint = '';
+  /** As it was at the last look. */
+  #seen = '';
   #last: LoadedPolicies | undefined;
 
   constructor(options: PolicyLoaderOptions) {
@@ -92,13 +94,18 @@ export class PolicyLoader {
     return this.#last;
   }
 
-  /** What there is to use since the last look; undefined when nothing changed, or when what came cannot be used. */
+  /**
+   * What there is to use since the last look; undefined when nothing changed, or when what came cannot be used. Files that
+   * are not as they were at the last look are still being written: half of them may forbid less than all of them.
+   */
   look(): LoadedPolicies | undefined {
     const { folder, log } = this.#options;
     if (folder === undefined) return undefined;
     try {
       const fingerprint = fingerprintOf(folder);
-      if (fingerprint === this.#fingerprint) return undefined;
+      const isStill = fingerprint === this.#seen;
+      this.#seen = fingerprint;
+      if (fingerprint === this.#fingerprint || !isStill) return undefined;
       // Told once, also when it cannot be used.
       this.#fingerprint = fingerprint;
       return this.load();
