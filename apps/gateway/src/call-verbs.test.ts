@@ -3,7 +3,7 @@ import { connectFabric, type FabricClient } from '@toolfabric/client';
 import type { CallView } from '@toolfabric/contract';
 import { callIdFor, uuidv7 } from '@toolfabric/kernel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ALICE, type OpenGateway, type OpenOptions, openGateway } from './testing/open-gateway.ts';
+import { ALICE, BOB, type OpenGateway, type OpenOptions, openGateway } from './testing/open-gateway.ts';
 import { rawTools } from './testing/raw-tools.ts';
 import { ScriptedRouter } from './testing/scripted-router.ts';
 import { until } from './testing/until.ts';
@@ -46,8 +46,19 @@ describe('Call', () => {
       requestKey,
       tool: 'workspace.read_file',
       args: { path: 'a' },
+      roles: ['registry:publish'],
       traceparent,
     });
+  });
+
+  it('tells the router the rights of the token, whatever the caller says of them', async () => {
+    const said = proposal({ args: { roles: ['admin'] }, roles: ['admin'] });
+    await open.connect(open.alice).startCall(said);
+    await open.connect(open.bob).startCall(said);
+    const [alice, bob] = router.asked.map(({ body }) => JSON.parse(body));
+    expect(alice).toMatchObject({ actor: ALICE, roles: ['registry:publish'] });
+    expect(bob).toMatchObject({ actor: BOB, args: { roles: ['admin'] } });
+    expect(bob).not.toHaveProperty('roles');
   });
 
   it('FD-6: gives the handle at the wait limit and goes on in the fabric', async () => {

@@ -39,10 +39,9 @@ export const invokeTool = async (
   waitMs: number,
   context: RequestContext,
 ): Promise<CallView> => {
-  const { actor } = context.identity;
   const given = proposal ?? wire.CallProposal.decode(new Uint8Array());
   const now = deps.clock.now();
-  const { callId, head } = readHead(given, actor, now, context.traceparent);
+  const { callId, head } = readHead(given, context.identity, now, context.traceparent);
   context.span.setAttributes({ [SPAN.callId]: callId, [SPAN.taskId]: head.taskId });
   const body = readBodyOrRefusal(() => readBody(head, given));
   if (body instanceof FabricError) return refuse(deps, { callId, head, tool: given.tool }, body, context);

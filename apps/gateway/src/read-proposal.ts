@@ -1,5 +1,4 @@
 import {
-  type Actor,
   CallId,
   MAX_ARGUMENT_BYTES,
   MAX_DEPTH,
@@ -10,6 +9,7 @@ import {
 } from '@toolfabric/contract';
 import { callIdFor, depthOf, FabricError } from '@toolfabric/kernel';
 import { priorityFromWire, type wireCall } from '@toolfabric/proto';
+import type { Identity } from './authenticate.ts';
 import { fromWire, invalidField } from './invalid-request.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ export type ProposalHead = Omit<RpcRequest<'call'>, 'tool' | 'args'>;
 /** Checks what the caller's program wrote. Throws `invalid_request` or `request_key_out_of_range`. */
 export const readHead = (
   proposal: wireCall.CallProposal,
-  actor: Actor,
+  { actor, rights }: Pick<Identity, 'actor' | 'rights'>,
   now: number,
   traceparent: string | undefined,
 ): { callId: string; head: ProposalHead } => {
@@ -50,6 +50,7 @@ export const readHead = (
     ...(catalogueDigest === undefined ? {} : { catalogueDigest }),
     ...(repairs === undefined ? {} : { repairs }),
     ...(background === undefined ? {} : { background }),
+    ...(rights.length === 0 ? {} : { roles: [...rights] }),
     // A trace context that is broken is left out, as its standard says.
     ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
   };

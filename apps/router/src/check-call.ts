@@ -80,7 +80,7 @@ const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args)
 };
 
 interface Proposal {
-  readonly request: Pick<CallRequest, 'actor'>;
+  readonly request: Pick<CallRequest, 'actor' | 'roles'>;
   readonly task: TaskRecord;
   readonly tool: RegistryRecord;
   readonly args: Args;
@@ -88,7 +88,7 @@ interface Proposal {
 
 /** What the arguments, the task and the contract tell of a proposal. */
 export const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
-  factsOf({ contract: tool.contract, args, actor: request.actor, task, environment });
+  factsOf({ contract: tool.contract, args, actor: request.actor, task, environment, roles: request.roles ?? [] });
 
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
@@ -180,6 +180,7 @@ export const checkCall = async (
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
     ...shellDigest(contract, args),
     ...ctx.policyMark(),
+    ...(request.roles === undefined ? {} : { roles: request.roles }),
     ...toldBy(request),
   };
   checkMessage(record);

@@ -20,7 +20,7 @@ export const isStillAllowed = async (services: RouterServices, call: CallRecord)
   const tool = registry.records.find(({ digest }) => digest === ref.digest);
   if (task === undefined || tool === undefined) return false;
   try {
-    const facts = await factsFor(services, { request: { actor }, task, tool, args });
+    const facts = await factsFor(services, { request: call, task, tool, args });
     return policy.decide({ actor, task, tool, args, facts }).verdict !== 'deny';
   } catch (thrown) {
     if (isRefusal(thrown)) return false;

@@ -13,6 +13,9 @@ export const Actor = z.strictObject({
 });
 export type Actor = z.infer<typeof Actor>;
 
+/** Names of the rights that a credential gives, as its gateway has read them. */
+export const Roles = z.array(z.string().min(1).max(64)).max(32);
+
 /** `<week>-<hash>`: the week (since the epoch, from the request key) and 26 base-32 characters of a SHA-256. */
 export const CallId = z.string().regex(/^\d{4,5}-[0-9a-hjkmnp-tv-z]{26}(\.r\d{1,4})?$/, 'a call id');
 export const TaskId = z.string().regex(/^t-[0-9a-hjkmnp-tv-z]{26}$/, 'a task id');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApprovalState, MAX_PREVIEW } from './approvals.ts';
 import { ApprovalStrength, BoundFile } from './governance.ts';
-import { Actor, ToolRef } from './identity.ts';
+import { Actor, Roles, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
 import { DeclaredCommand, WorkspaceRef } from './task.ts';
 import { Effect, RiskGroup } from './tool-contract.ts';
@@ -95,6 +95,8 @@ export const CallRecord = z.strictObject({
   pin: z.string().optional(),
   /** Number of the policy that decided it; a later one decides again (protocol 6). */
   watermark: z.int().nonnegative().optional(),
+  /** Rights of the credential that asked, for whatever is decided about it again. */
+  roles: Roles.optional(),
   /** It waited while the policy changed, and was decided again. */
   decidedAgain: z.boolean().optional(),
   testCommand: DeclaredCommand.optional(),

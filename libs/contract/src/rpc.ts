@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Approver, BatchOutcome, MAX_BATCH, Reason } from './approvals.ts';
 import { ArtifactId } from './artifact.ts';
 import { TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
-import { Actor, ToolName, ToolVersion } from './identity.ts';
+import { Actor, Roles, ToolName, ToolVersion } from './identity.ts';
 import { ApprovalRecord, CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
 import { DeclaredCommand, printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
@@ -37,6 +37,8 @@ export const CallRequest = z.strictObject({
   repairs: z.string().max(80).optional(),
   /** Run it apart from the wait of its caller, for contracts that allow it. */
   background: z.boolean().optional(),
+  /** Rights of the credential that asks. The gateway reads them out of it; no client can say them. */
+  roles: Roles.optional(),
   traceparent: z.string().max(100).optional(),
 });
 export type CallRequest = z.infer<typeof CallRequest>;

@@ -54,7 +54,7 @@ export const decideAgain = async (services: RouterServices, call: CallRecord): P
   if (wall !== undefined) return { verdict: 'over_budget', message: budgetError(wall).message };
   const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
   if (tool === undefined || tool.state === 'retired' || tool.state === 'draft') return { verdict: 'changed' };
-  const facts = await factsFor(services, { request: { actor }, task, tool, args }).catch(refused);
+  const facts = await factsFor(services, { request: call, task, tool, args }).catch(refused);
   if (facts === undefined) return { verdict: 'changed' };
   const answer = policy.decide({ actor, task, tool, args, facts });
   if (answer.verdict !== 'needs_approval' || !isSame(call.decision, answer.decision)) return { verdict: 'changed' };

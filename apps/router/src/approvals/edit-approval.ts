@@ -28,7 +28,7 @@ type Edit = z.output<(typeof RPC)['editApproval']['request']>;
 /** The call of the one who asked, with other arguments: it goes the whole way once more, as theirs. */
 const requestFor = (call: CallRecord, { args, requestKey }: Edit): CallRequest => {
   const { actor, taskId, tool, priority, background, turn, modelCallId, model, catalogueDigest, traceparent } = call;
-  const told = { background, turn, modelCallId, model, catalogueDigest, traceparent };
+  const told = { background, turn, modelCallId, model, catalogueDigest, roles: call.roles, traceparent };
   return {
     actor,
     taskId,

@@ -9,8 +9,10 @@ import { publishWork } from '../dispatch.ts';
 import type { RouterContext, StoredCall } from '../router-context.ts';
 import { settleStored } from '../settle-call.ts';
 import { subjectOf } from '../work-message.ts';
+import type { DecidedQueued } from './decide-queued.ts';
 
 type Opened = Versioned<OpenEntry>;
+type Denied = Extract<DecidedQueued, { verdict: 'deny' }>;
 
 /** Decided under a policy that is not the last any more. */
 export const isOvertaken = (ctx: RouterContext, call: CallRecord | undefined): boolean =>
@@ -26,9 +28,9 @@ const within = (was: DecisionSummary, is: DecisionSummary): DecisionSummary => (
  * No worker took it, and none will: then it ends denied, with nothing done (L3). Who took it meanwhile goes on. Where an
  * earlier attempt may still take effect, the claim is given up instead, and the call ends as that tells: unknown.
  */
-const deny = async (ctx: RouterContext, call: StoredCall, reason: string): Promise<void> => {
+const deny = async (ctx: RouterContext, call: StoredCall, { error, reason }: Denied): Promise<void> => {
   const { callId, actor, epoch, kind, claim } = call.value;
-  const outcome = errorOutcome('denied_by_policy', reason.slice(0, 1_000));
+  const outcome = errorOutcome(error, reason.slice(0, 1_000));
   if (claim === 'none') {
     const message: ResultMessage = { callId, tenant: actor.tenant, epoch, outcome, by: 'router' };
     await ctx.ports.results.createOnce(kind, message);
@@ -56,7 +58,7 @@ export const decideWaiting = async (ctx: RouterContext, entry: Opened, call: Sto
   const again = await ctx.decideQueued(call.value);
   const takeOut = () => ctx.ports.work.remove(call.value.kind, sent.sequence, subjectOf(call.value));
   if (again.verdict === 'deny') {
-    await deny(ctx, call, again.reason);
+    await deny(ctx, call, again);
     return void (await takeOut());
   }
   const decision = again.verdict === 'allow' ? within(call.value.decision, again.decision) : call.value.decision;

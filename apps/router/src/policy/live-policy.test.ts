@@ -160,6 +160,59 @@ describe('policies in a folder', () => {
   });
 });
 
+describe('policies over `context.roles`', () => {
+  const rule = (name: string) =>
+    `@id("deployers")\nforbid (principal, action == Action::"${name}", resource)\nunless { context.roles.contains("deploy") };\n`;
+  const as = (roles?: string[]) =>
+    front.call({ taskId, tool: 'notes.keep', ...(roles === undefined ? {} : { roles }) });
+
+  it('PO-1: decide by the rights of the credential that asks', async () => {
+    await until('notes.keep', 'ok');
+    write('tenants/acme/notes.cedar', rule('notes.keep'));
+    expect((await until('notes.keep', 'refused')).result?.summary).toContain('tenant.acme.deployers');
+    expect(await as(['approvals:decide'])).toMatchObject({ state: 'refused' });
+    expect(await ended((await as(['approvals:decide', 'deploy'])).callId)).toMatchObject({ state: 'ok' });
+  });
+
+  it('PO-4: decide again by the rights that it was asked with', async () => {
+    await until('notes.keep', 'ok');
+    const { callId: held } = await call('notes.hold');
+    await waitFor(() => ran.includes(held));
+    const [without, having] = [await as(), await as(['deploy'])];
+    expect([without.state, having.state]).toEqual(['queued', 'queued']);
+    write('tenants/acme/notes.cedar', rule('notes.keep'));
+    expect(await ended(without.callId)).toMatchObject({ result: { error: { type: 'denied_by_policy' } } });
+    await waitFor(async () => (await bus.calls.get(callKey('acme', having.callId)))?.value.decidedAgain);
+    letGo();
+    expect(await ended(having.callId)).toMatchObject({ state: 'ok' });
+    expect(ran).not.toContain(without.callId);
+  });
+});
+
+describe('a policy that asks a person from now on', () => {
+  it('PO-4: ends what waits in a queue with nothing done, and says to propose it again', async () => {
+    await until('notes.keep', 'ok');
+    const { callId: held } = await call('notes.hold');
+    await waitFor(() => ran.includes(held));
+    const { callId } = await call('notes.keep');
+    write(
+      'tenants/acme/notes.cedar',
+      '@id("ask")\nforbid (principal, action == Action::"notes.keep", resource)\nwhen { context.approval == "none" };\n',
+    );
+    const { state, result } = await ended(callId);
+    expect({ state, result }).toMatchObject({
+      state: 'denied',
+      result: { status: 'denied', sideEffect: 'none', error: { type: 'approval_changed', layer: 'policy' } },
+    });
+    expect(result?.error?.hint).toMatch(/^Propose the call again/);
+    expect(result?.error?.message).toContain('a person must allow it now');
+    letGo();
+    await ended(held);
+    expect(ran).not.toContain(callId);
+    expect(await call('notes.keep')).toMatchObject({ state: 'awaiting_approval' });
+  });
+});
+
 describe('a router', () => {
   it('PO-6: does not start without the rules that hold for everybody', async () => {
     write('default.cedar', 'permit (principal, action, resource) when { context.nothing };');
