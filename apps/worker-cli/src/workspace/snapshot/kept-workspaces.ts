@@ -1,16 +1,17 @@
 import type { Outcome, WorkspaceHead, WorkspaceRef } from '@toolfabric/contract';
-import { FabricError, type Json, type Logger } from '@toolfabric/kernel';
+import { FabricError, type Json } from '@toolfabric/kernel';
 import type { ArtifactSession } from '@toolfabric/ports';
 import type { ProbeAnswer, ToolContext } from '@toolfabric/worker-runtime';
-import { identityAt, identityOf } from '../open-root.ts';
-import type { OpenWorkspace, WorkspaceOpener } from '../open-workspace.ts';
+import { identityOf } from '../open-root.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
 import { prepareWorkspace } from '../prepare-workspace.ts';
 import type { WorkspaceLock } from '../workspace-lock.ts';
 import { readRecord, removeRecord, type WorkspaceRecord } from '../workspace-record.ts';
-import type { WorkspaceSettings } from '../workspace-settings.ts';
-import { answerFromHistory, GENERATION } from './answer-from-history.ts';
+import { answerFromHistory } from './answer-from-history.ts';
 import { readCopyState, touchCopy, writeCopyState } from './copy-state.ts';
 import { type Kept, keepEffect, notKept } from './keep-effect.ts';
+import { errorOf, isThere, missing, PREPARED, refOf, sessionOf, withGeneration } from './kept-call.ts';
+import type { KeptDeps } from './kept-deps.ts';
 import { loadSnapshot } from './load-snapshot.ts';
 import type { Snapshot } from './manifest.ts';
 import { SnapshotMemory } from './memory.ts';
@@ -18,40 +19,12 @@ import { raiseGeneration } from './move-head.ts';
 import { OldTrees } from './old-trees.ts';
 import { patiently } from './patience.ts';
 import { restoreCopy } from './restore-copy.ts';
-import type { SnapshotLimits } from './snapshot-limits.ts';
-
-export interface KeptDeps {
-  readonly settings: WorkspaceSettings;
-  readonly opener: WorkspaceOpener;
-  readonly limits: SnapshotLimits;
-  readonly log: Logger;
-  /** Takes a kernel lock by its name. Throws `workspace_busy`. */
-  lock(name: string, signal: AbortSignal): Promise<WorkspaceLock>;
-}
 
 export type InWorkspace<T> = (workspace: OpenWorkspace) => Promise<T>;
 export type Changing = (workspace: OpenWorkspace, lock: WorkspaceLock, ctx: ToolContext) => Promise<Outcome>;
 
 const MOST_TRIES = 4;
 const TOUCH_EVERY_MS = 600_000;
-
-const missing = (): FabricError => new FabricError('workspace_missing', 'the workspace of the task was never prepared');
-
-const sessionOf = ({ artifacts }: ToolContext): ArtifactSession => {
-  if (artifacts !== undefined) return artifacts;
-  throw new FabricError('unavailable', 'the call came without leave to use the snapshots of its workspace');
-};
-
-const refOf = ({ workspace }: ToolContext): WorkspaceRef => {
-  if (workspace !== undefined) return workspace;
-  throw new FabricError('workspace_missing', 'the task has no workspace');
-};
-
-/** The intent with what the effect was built on, so that a probe knows from where on to look. */
-const withGeneration = (intent: Json, { generation }: WorkspaceHead): Json =>
-  intent !== null && typeof intent === 'object' && !Array.isArray(intent)
-    ? { ...intent, [GENERATION]: generation }
-    : intent;
 
 const lockName = (id: string): string => `tree-${id}`;
 
@@ -324,11 +297,3 @@ export class KeptWorkspaces {
     }
   }
 }
-
-const PREPARED: Outcome = { status: 'ok', summary: 'The workspace was made.', sideEffect: 'none', trust: 'trusted' };
-
-const errorOf = ({ error, summary }: Outcome): FabricError =>
-  error === undefined ? new FabricError('unavailable', summary) : FabricError.fromToolError(error);
-
-const isThere = async ({ root, identity }: WorkspaceRecord): Promise<boolean> =>
-  (await identityAt(root).catch(() => undefined)) === identity;
