@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Found, type Manifest, readKustomized } from './k8s/manifests.ts';
-import { PodSpec, podFaults, podOf } from './k8s/pod-rules.ts';
+import { needsOfOptional, PodSpec, podFaults, podOf } from './k8s/pod-rules.ts';
 import { schemaFaults } from './k8s/strict-schema.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
@@ -48,6 +48,24 @@ describe('k8s/base', () => {
     expect(set.filter((name) => !config.includes(`${name}:`))).toEqual([]);
   });
 
+  it.each(named(workloads))(
+    '%s needs nothing that is optional, and names only settings that its app reads',
+    (_name, found) => {
+      expect(needsOfOptional(podSpecOf(found))).toEqual([]);
+      const app = folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
+      if (app === undefined) return;
+      const config = readFileSync(path(`apps/${app}/src/config.ts`), 'utf8');
+      const told = readFileSync(path(`k8s/base/${found.file}`), 'utf8').match(/TOOLFABRIC_\w+(?==)/g) ?? [];
+      expect(told.filter((name) => !config.includes(`${name}:`))).toEqual([]);
+    },
+  );
+
+  it.each(['router', 'gateway', 'worker-cli'])('takes further settings of the %s', (folder) => {
+    const found = workloads.filter((one) => folderOf(one) === folder);
+    const settings = found.flatMap((one) => podSpecOf(one).containers.flatMap(({ envFrom }) => envFrom));
+    expect(settings.map(({ configMapRef }) => configMapRef.name)).toEqual([`${folder}-settings`]);
+  });
+
   it.each(named(workloads))('%s stops later than its service gives up', (_name, found) => {
     // Longer than the grace of the service host, which is 30 s, unless it is a job.
     const least = found.manifest.kind === 'CronJob' ? 30 : 45;
@@ -82,6 +100,13 @@ describe('k8s/base', () => {
 });
 
 describe('a broken manifest is found', () => {
+  it('with a file that may be missing', () => {
+    const spec = podSpecOf(workloads.find((one) => folderOf(one) === 'router') as Found);
+    const env = [{ name: 'TOOLFABRIC_QUOTAS', value: '/var/run/toolfabric/quotas/quotas.json' }];
+    const containers = spec.containers.map((container) => ({ ...container, env }));
+    expect(needsOfOptional({ ...spec, containers })).toEqual(['TOOLFABRIC_QUOTAS']);
+  });
+
   const router = workloads.find(({ manifest }) => manifest.metadata.name === 'router')?.manifest as Manifest;
   /** A copy of the router's deployment with one part changed. */
   const broken = (change: (container: Record<string, unknown>, pod: Record<string, unknown>) => void): Manifest => {
@@ -113,6 +138,10 @@ describe('a broken manifest is found', () => {
     ['no limits', (container: object) => Object.assign(container, { resources: {} })],
     ['no probes', (container: object) => Object.assign(container, { livenessProbe: undefined })],
     ['privileges', (container: object) => Object.assign(container, { securityContext: { privileged: true } })],
+    [
+      'settings that must be there',
+      (container: object) => Object.assign(container, { envFrom: [{ configMapRef: { name: 'x' } }] }),
+    ],
     ['a writable secret', (container: object) => Object.assign(container, { volumeMounts: [{ name: 'bus-key' }] })],
   ])('with %s', (_what, change) => {
     expect(podFaults(broken(change))).not.toEqual([]);

@@ -2,10 +2,14 @@ import { z } from 'zod';
 import type { Manifest } from './manifests.ts';
 
 const Probe = z.looseObject({ httpGet: z.looseObject({ path: z.string() }) });
-const Mount = z.looseObject({ name: z.string(), readOnly: z.boolean().optional() });
+const Mount = z.looseObject({ name: z.string(), mountPath: z.string().optional(), readOnly: z.boolean().optional() });
 const Container = z.looseObject({
   image: z.string(),
   env: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
+  /** Further settings of whoever runs the installation: never needed for a start. */
+  envFrom: z
+    .array(z.strictObject({ configMapRef: z.strictObject({ name: z.string(), optional: z.literal(true) }) }))
+    .default([]),
   securityContext: z.looseObject({
     allowPrivilegeEscalation: z.literal(false),
     readOnlyRootFilesystem: z.literal(true),
@@ -42,7 +46,12 @@ export const PodSpec = z.looseObject({
   containers: z.array(Container).length(1),
   volumes: z
     .array(
-      z.looseObject({ name: z.string(), hostPath: z.undefined().optional(), secret: z.looseObject({}).optional() }),
+      z.looseObject({
+        name: z.string(),
+        hostPath: z.undefined().optional(),
+        secret: z.looseObject({ optional: z.boolean().optional() }).optional(),
+        configMap: z.looseObject({ optional: z.boolean().optional() }).optional(),
+      }),
     )
     .default([]),
 });
@@ -60,6 +69,17 @@ export const podOf = (manifest: Manifest): z.infer<typeof Template> | undefined 
   if (manifest.kind === 'CronJob') return Scheduled.parse(manifest).spec.jobTemplate.spec.template;
   const makesPods = ['Deployment', 'StatefulSet', 'DaemonSet', 'Job'].includes(manifest.kind);
   return makesPods ? Workload.parse(manifest).spec.template : undefined;
+};
+
+/** Variables that name a file of a volume which may be missing: with them the service would not start. */
+export const needsOfOptional = ({ containers, volumes }: PodSpec): string[] => {
+  const optional = volumes.filter(({ secret, configMap }) => secret?.optional || configMap?.optional);
+  return containers.flatMap(({ env, volumeMounts }) => {
+    const places = volumeMounts
+      .filter(({ name }) => optional.some((volume) => volume.name === name))
+      .map(({ mountPath }) => `${mountPath}/`);
+    return env.filter(({ value }) => places.some((place) => value.startsWith(place))).map(({ name }) => name);
+  });
 };
 
 /** What a pod lacks, each with its place. */
