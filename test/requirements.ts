@@ -18,7 +18,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('FD-2', 'Tool definitions, calls and results for the five families of model protocols, streaming too.'),
   row('FD-3', 'Strict schema subsets of vendors; what does not fit is reported at registration.'),
   row('FD-4', 'One API in front of the models of several vendors; keys stay on the server.'),
-  row('FD-5', 'The turn loop as a state machine with bounds on rounds, calls and time.'),
+  row('FD-5', 'The turn loop as a state machine with bounds on rounds, calls and time.', {
+    partial: 'the loop of an agent itself; shown are the bounds that the router keeps for it',
+  }),
   row('FD-6', 'A gRPC front door: unary calls, streamed progress, cancel, artifacts.', 'met'),
   row('FD-7', 'An MCP front door over Streamable HTTP for both protocol revisions.'),
   row('FD-8', 'A TypeScript client library and a command line with the same verbs.', 'met'),
@@ -34,7 +36,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('RG-4', 'Descriptions are linted for use, scope and alternatives; near-duplicates are flagged.', {
     partial: 'the warnings of the lint are not shown to the publisher yet',
   }),
-  row('RG-5', 'The catalogue is trimmed by actor and task; listing never changes a decision.'),
+  row('RG-5', 'The catalogue is trimmed by actor and task; listing never changes a decision.', 'met'),
   row('RG-6', 'Search, describe, call as disclosure in steps, with its quality measured.'),
   row('RG-7', 'A catalogue change that makes selection worse is refused.'),
   row('RG-8', 'Outputs are checked; an answer that only looks like success becomes an error.', 'met'),
@@ -46,56 +48,57 @@ export const REQUIREMENTS: readonly Requirement[] = [
   }),
   row('RT-4', 'Schema errors by field from which a model can repair; formats hold, unknown ones are refused.', 'met'),
   row('RT-5', 'Scope checks after the schema: path, domain, resource, and a precondition that still holds.', {
-    partial: 'domains, resource scopes, etags and versions; shown are paths and hashes of files',
+    partial: 'etags and versions of outside resources; shown are paths, hashes of files, hosts and resources',
   }),
-  row('RT-6', 'Quotas, rate limits and fair queues a tenant.', {
-    partial: 'rates and slices in flight; shown is the cap on what waits for one tenant',
+  row('RT-6', 'Quotas, rate limits and fair queues a tenant.', 'met'),
+  row('RT-7', 'Parallel and serial modes; writes to one resource one after the other.', 'met'),
+  row('RT-8', 'Each kind of failure ends in the layer that must act on it.', {
+    partial: 'rows of adapters that do not exist yet',
   }),
-  row('RT-7', 'Parallel and serial modes; writes to one resource one after the other.'),
-  row('RT-8', 'Each kind of failure ends in the layer that must act on it.'),
   row('RT-9', 'No side road: one conformance suite for all adapters; workers refuse undecided messages.', {
-    partial: 'the one conformance suite; shown is that a worker refuses what its router did not sign',
+    partial: 'adapters that do not exist yet; shown for the command executor and for an outside service',
   }),
   row('RT-10', 'A workspace of a task serves workers of several kinds and outlives each of them.', {
     partial: 'workers of one adapter; shown are two pools of it, other adapters do not exist yet',
   }),
   // Results
-  row('RS-1', 'Five statuses; unknown is never told as an error.', { partial: 'approvals have no front door yet' }),
-  row('RS-2', 'Typed errors, side effect, evidence, artifacts; a write is confirmed only with proof.', {
-    partial: 'ids of outside resources: there is no tool yet that makes one',
-  }),
+  row('RS-1', 'Five statuses; unknown is never told as an error.', 'met'),
+  row('RS-2', 'Typed errors, side effect, evidence, artifacts; a write is confirmed only with proof.', 'met'),
   row('RS-3', 'Head and tail summaries, key matches, stated truncation, full output as artifact.', 'met'),
   row('RS-4', 'Results, artifacts, watches and traces are read by their owner or by grant, checked every time.', {
     partial: 'sharing of calls and traces; artifacts are shared',
   }),
   row('RS-5', 'Redaction before model, log and trace; equal secrets correlate inside one tenant only.', 'met'),
   row('RS-6', 'Content from outside is marked untrusted with its origin; the router owns what follows from it.', {
-    partial: 'content of files is marked; the rule that follows from it is not there yet',
+    partial: 'pages, documents and MCP answers do not exist yet; the rule is shown with an outside service',
   }),
   // Policy and approval
   row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.', {
-    partial:
-      'the decision looks at risk group, tenant and tool, not yet at arguments, resource, credential and environment',
+    partial: 'credentials: there are none yet; and a task gives no limits of its own',
   }),
-  row('PO-2', 'Five risk levels whose approvals no override can drop.'),
-  row('PO-3', 'An approval shows meaning: who, as which account, what, where, the body.'),
-  row('PO-4', 'An approval binds arguments, tool and policy version, is used once, expires, is checked again.', {
-    partial: 'approvals have no front door yet; the ledger binds and consumes seeded ones',
+  row('PO-2', 'Five risk levels whose approvals no override can drop.', {
+    partial: 'arbitrary code at gVisor or stronger: no executor has it yet',
   }),
-  row('PO-5', 'Batch approvals within one scope, one risk level and one window.'),
-  row('PO-6', 'Policy is tested, linted, run in shadow and replayed over past calls.'),
-  row('PO-7', 'Installing dependencies and widening scope are authorised apart.'),
-  row('PO-8', 'Personal data is refused or redacted where a contract forbids it; measured.'),
-  row('PO-9', 'The constraints of a task hold in every adapter.'),
-  row('PO-10', 'Roles for publishing, consenting, releasing, policy and approving.'),
+  row('PO-3', 'An approval shows meaning: who, as which account, what, where, the body.', 'met'),
+  row('PO-4', 'An approval binds arguments, tool and policy version, is used once, expires, is checked again.', 'met'),
+  row('PO-5', 'Batch approvals within one scope, one risk level and one window.', 'met'),
+  row('PO-6', 'Policy is tested, linted, run in shadow and replayed over past calls.', {
+    partial: 'a token replays and explains its own calls, not those of everybody',
+  }),
+  row('PO-7', 'Installing dependencies and widening scope are authorised apart.', {
+    partial: 'the widening of scope; shown is the installation of dependencies',
+  }),
+  row('PO-8', 'Personal data is refused or redacted where a contract forbids it; measured.', 'met'),
+  row('PO-9', 'The constraints of a task hold in every adapter.', {
+    partial: 'a task that restricts what may be written gets no commands, where they could be confined instead',
+  }),
+  row('PO-10', 'Roles for publishing, consenting, releasing, policy and approving.', {
+    partial: 'consent to servers and release from quarantine, which do not exist yet; policies are files',
+  }),
   row('PO-11', 'One credential broker: for one call, one audience, expiring, revoked at its end, seen nowhere.'),
   // Reliability of side effects
-  row('RE-1', 'A business key beside the call id: same arguments find the recorded result, others conflict.', {
-    partial: 'conflicts and joins are shown for one actor and agent',
-  }),
-  row('RE-2', 'A lost receipt ends unknown and is reconciled; nothing is blindly run again.', {
-    partial: 'the queue of unknown calls for people, and queries of an outside service',
-  }),
+  row('RE-1', 'A business key beside the call id: same arguments find the recorded result, others conflict.', 'met'),
+  row('RE-2', 'A lost receipt ends unknown and is reconciled; nothing is blindly run again.', 'met'),
   row('RE-3', 'Killing any process at any moment loses no accepted call and doubles no effect.', 'met'),
   row('RE-4', 'Cancel reaches the real thing; after an outside write began it ends unknown and is reconciled.', {
     partial: 'pages, containers and MCP requests do not exist yet; shown are process, worker and claim',
@@ -104,8 +107,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('RE-6', 'An interrupted file write leaves the original whole.', 'met'),
   // CLI executor
   row('CL-1', 'Argument lists, fixed folder and environment, limits; no allowed program becomes a shell.', 'met'),
-  row('CL-2', 'The workspace tools: read, edit, search, git, tests.', { partial: 'git branch, commit and push' }),
-  row('CL-3', 'The open shell is a tool of its own whose final meaning is analysed.'),
+  row('CL-2', 'The workspace tools: read, edit, search, git, tests.', 'met'),
+  row('CL-3', 'The open shell is a tool of its own whose final meaning is analysed.', 'met'),
   row('CL-4', 'Nothing survives a timeout or cancel.', 'met'),
   row('CL-5', 'Each result carries exit code, duration and the files changed with a bounded diff.', 'met'),
   row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.', {
@@ -145,7 +148,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('WB-4', 'Requests to declared interfaces with granted credentials; unsafe methods are outside writes.'),
   // Trace, evaluation, replay
   row('TR-1', 'One trace a call from model request to outside evidence, with every field.', {
-    partial: 'approvals, takeovers and evidence of outside services, which do not exist yet',
+    partial: 'requests of models, which do not pass through the fabric yet',
   }),
   row('TR-2', 'The ten indicators as queries, dashboard and alerts.', {
     partial: 'queries, dashboard and alerts; what they need is recorded in columns',
@@ -156,9 +159,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('TR-6', 'The walk-through runs end to end and checks itself.'),
   // Operation
   row('OP-1', 'Each service has its own image and egress, scales alone; a missing adapter is a typed refusal.'),
-  row('OP-2', 'Tenants cannot see, call, read or starve one another.', {
-    partial: 'tenants cannot see or read one another; rates and fairness are missing',
-  }),
+  row('OP-2', 'Tenants cannot see, call, read or starve one another.', 'met'),
   row('OP-3', 'On SIGTERM a service drains: nothing lost, nothing doubled.', 'met'),
   row('OP-4', 'One command starts everything on one machine; the same services run on Kubernetes.', {
     partial: 'the manifests are validated, and were not run on a cluster',
