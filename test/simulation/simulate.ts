@@ -165,7 +165,11 @@ class Simulation {
       storesApart: () => false,
       carryOn: (tenant, callId) => void process.deliver(() => void carryOn(ctx, tenant, callId)),
       isStillAllowed: async () => true,
-      decideAgain: async ({ decision }) => ({ verdict: 'same', policyVersion: decision.policyVersion }),
+      decideAgain: async ({ decision }) => ({
+        verdict: 'same',
+        policyVersion: decision.policyVersion,
+        until: Number.POSITIVE_INFINITY,
+      }),
       isResting: () => false,
       homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
     };
