@@ -30,6 +30,10 @@ export interface Rig {
   echo(text: string): Promise<Action>;
   /** Answers with more than its contract lets it say; undefined where the outside thing has no such answer. */
   readonly loud: Action | undefined;
+  /** A write that waits for a person each time. */
+  asking(identity: string): Action;
+  /** How often that really happened, asked of the outside thing itself. */
+  asked(identity: string): number;
   /** Where its content comes from. */
   readonly origin: RegExp;
 }
@@ -44,5 +48,9 @@ export interface AdapterUnderTest {
   readonly services: readonly AppName[];
   /** A fault of its worker between the effect and the receipt. */
   readonly loseReceipt: string;
+  /** The tool of `write`, which the policy of one tenant forbids. */
+  readonly writeTool: string;
+  /** What its tenant has to permit, so that a person is asked about the write that asks. */
+  readonly policy?: string;
   rig(cluster: Cluster, client: FabricClient): Promise<Rig>;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdapterUnderTest } from './adapter.ts';
 
@@ -30,6 +30,12 @@ const readLines = (file: string): string[] => {
   }
 };
 
+/** Two people are asked about each text for a shell. */
+const shell = (identity: string) => ({
+  tool: 'shell.run',
+  args: { run: `run-${identity}`, script: `cat read-me.txt > asked-${identity}.txt` },
+});
+
 const run = (...argv: string[]) => ({ tool: 'process.run', args: { argv } });
 
 export const CLI: AdapterUnderTest = {
@@ -38,6 +44,8 @@ export const CLI: AdapterUnderTest = {
   worker: 'cli',
   services: [],
   loseReceipt: 'worker.handled:kill',
+  writeTool: 'process.run',
+  policy: '@id("shell")\npermit (principal, action == Action::"shell.run", resource);\n',
   async rig(cluster, client) {
     const { taskId } = await client.createTask({ title: 'conformance', workspace: { type: 'empty' } });
     const folder = join(cluster.directory, 'state/workspaces', taskId);
@@ -59,6 +67,8 @@ export const CLI: AdapterUnderTest = {
       calm: async () => {},
       echo: async (text) => run('echo', text),
       loud: run('node', 'loud.mjs'),
+      asking: shell,
+      asked: (identity) => Number(existsSync(join(folder, `asked-${identity}.txt`))),
       origin: /^workspace:t-/,
     };
   },

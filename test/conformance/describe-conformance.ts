@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FabricClient } from '@toolfabric/client';
 import { ANSWERED, type CallView, type Envelope, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
 import { callIdFor, createSigner, generateSigningKey, uuidv7 } from '@toolfabric/kernel';
@@ -11,6 +13,19 @@ const WAIT = { waitMs: 30_000, timeoutMs: 40_000 };
 /** Looks like a token that gives access to something. */
 const CANARY = `ghp_${'A1b2C3d4E5f6'.repeat(3)}`;
 
+const RIVAL = 'rival';
+
+/** A router in whose folder of policies one tenant forbids the tool of the write. */
+const startRouter = async (cluster: Cluster, { writeTool, policy = '' }: AdapterUnderTest): Promise<void> => {
+  const folder = join(cluster.directory, 'policies');
+  for (const tenant of [ADA.tenant, RIVAL]) mkdirSync(join(folder, 'tenants', tenant), { recursive: true });
+  writeFileSync(join(folder, 'tenants', ADA.tenant, 'rules.cedar'), policy);
+  const rule = `@id("not_here")\nforbid (principal, action == Action::"${writeTool}", resource);\n`;
+  writeFileSync(join(folder, 'tenants', RIVAL, 'rules.cedar'), rule);
+  // A fabric of one tenant, so that texts for a shell may be asked about.
+  await cluster.spawn('router', '', { TOOLFABRIC_POLICY_DIR: folder, TOOLFABRIC_TENANCY: 'single' }).ready;
+};
+
 /**
  * RT-9: what every adapter keeps, whatever it reaches. A suite of one adapter is a file of two lines; an adapter that
  * does not pass is not part of the fabric.
@@ -22,10 +37,11 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
     let rig: Rig;
     beforeAll(async () => {
       cluster = await Cluster.startWith([
-        ...['artifacts', 'router', 'gateway', 'trace-writer'],
+        ...['artifacts', 'gateway', 'trace-writer'],
         ...adapter.services,
         adapter.worker,
       ] as Parameters<typeof Cluster.startWith>[0]);
+      await startRouter(cluster, adapter);
       client = cluster.client();
       rig = await adapter.rig(cluster, client);
     }, 90_000);
@@ -72,8 +88,55 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
       await expect(bob.getCall(view.callId)).rejects.toMatchObject({ type: 'not_found' });
       const tried = await bob.call({ taskId: rig.taskId, ...rig.read }, WAIT);
       expect(tried).toMatchObject({ state: 'refused', result: { error: { type: 'not_found' } } });
-      const rival = cluster.client({ tenant: 'rival' });
+      const rival = cluster.client({ tenant: RIVAL });
       await expect(rival.getCall(view.callId)).rejects.toMatchObject({ type: 'not_found' });
+    });
+
+    it('policy: a tenant whose policy forbids the tool is refused, and nothing runs', async () => {
+      const rival = cluster.client({ tenant: RIVAL });
+      const { taskId } = await rival.createTask({ title: 'forbidden' });
+      const view = await rival.call({ taskId, ...rig.write('forbidden') }, WAIT);
+      expect(view).toMatchObject({
+        state: 'refused',
+        result: { status: 'denied', sideEffect: 'none', error: { type: 'denied_by_policy', layer: 'policy' } },
+      });
+      expect(view.result?.summary).toContain(`tenant.${RIVAL}.not_here`);
+      const names = (await rival.listTools()).tools.map(({ name }) => name);
+      expect(names).toContain(rig.read.tool);
+      expect(names).not.toContain(adapter.writeTool);
+      expect(rig.happened('forbidden')).toBe(0);
+    });
+
+    it('approval: nothing happens before the yes; a no ends it denied with nothing done; the one who asked cannot say yes', async () => {
+      const rights = ['approvals:decide', 'approvals:strong'];
+      const people = ['grace', 'linus'].map((user) => cluster.client({ user, rights }));
+      const own = cluster.client({ rights });
+      for (const person of [...people, own])
+        await waitFor(() => person.listApprovals({ limit: 1 }).catch(() => undefined), { timeoutMs: 10_000 });
+      const ask = async (identity: string) => {
+        const { callId, state, approvalId = '' } = await propose(rig.asking(identity));
+        expect({ state, happened: rig.asked(identity) }).toEqual({ state: 'awaiting_approval', happened: 0 });
+        return { callId, approvalId };
+      };
+
+      const refused = await ask('refused');
+      await expect(own.grantApproval(refused.approvalId)).rejects.toMatchObject({ type: 'forbidden' });
+      await people[0]?.denyApproval(refused.approvalId, 'not today');
+      expect(await cluster.waitForState(refused.callId, [...ANSWERED])).toMatchObject({
+        state: 'denied',
+        result: { status: 'denied', sideEffect: 'none', attempt: 0, error: { type: 'approval_denied' } },
+      });
+      expect(rig.asked('refused')).toBe(0);
+
+      const allowed = await ask('allowed');
+      await expect(own.grantApproval(allowed.approvalId)).rejects.toMatchObject({ type: 'forbidden' });
+      expect(await client.getCall(allowed.callId)).toMatchObject({ state: 'awaiting_approval' });
+      for (const person of people) {
+        const { state } = await person.getApproval(allowed.approvalId);
+        if (state === 'pending') await person.grantApproval(allowed.approvalId);
+      }
+      expect(await cluster.waitForState(allowed.callId, [...ANSWERED])).toMatchObject({ state: 'ok' });
+      expect(rig.asked('allowed')).toBe(1);
     });
 
     it('result: a read says how it went, as which tool, by which decision, and where its content is from', async () => {

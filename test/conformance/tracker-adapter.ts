@@ -11,6 +11,7 @@ export const TRACKER: AdapterUnderTest = {
   worker: 'tracker-worker',
   services: ['tracker'],
   loseReceipt: 'worker.handled:kill',
+  writeTool: 'issue.comment',
   async rig(cluster, client) {
     const { taskId } = await client.createTask({ title: 'conformance' });
     const comment = (identity: string, body = 'Both suites pass.') => ({
@@ -40,6 +41,8 @@ export const TRACKER: AdapterUnderTest = {
         return { tool: 'issue.comments', args: { number: 7, key } };
       },
       loud: undefined,
+      asking: (identity) => comment(identity),
+      asked: happened,
       origin: /^tracker:issue:\d+$/,
     };
   },
