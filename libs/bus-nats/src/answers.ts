@@ -4,7 +4,11 @@ import { z } from 'zod';
 import { type BusLink, type HeaderMap, NoAnswer } from './link.ts';
 
 /** What the stream interface of the server answers, checked as far as it is used. */
-export const ApiError = z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') });
+export const ApiError = z.object({
+  code: z.number(),
+  err_code: z.number().optional(),
+  description: z.string().default(''),
+});
 export type ApiError = z.infer<typeof ApiError>;
 
 const PubAck = z.object({

@@ -8,6 +8,7 @@ import {
 import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 import { z } from 'zod';
 import type { BusConfig } from './bus-connection.ts';
+import { clearAcknowledged } from './clear-acknowledged.ts';
 import { type Difference, listStreams, planTopology } from './plan-topology.ts';
 import { type Features, probeFeatures } from './probe-features.ts';
 import { type Purged, purgeSlot } from './purge-slot.ts';
@@ -34,6 +35,8 @@ export interface Provisioner {
   probeFeatures(): Promise<Features>;
   /** Empties one slot of the ring before its reuse (protocol 1). */
   purgeSlot(slot: number, now: number): Promise<Purged>;
+  /** Takes out of the work queues what came back although it was acknowledged; returns how many messages. */
+  clearAcknowledged(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -102,6 +105,7 @@ export const connectProvisioner = async (config: BusConfig): Promise<Provisioner
     fill: async () => [...(await listStreams(manager)).values()].map(fillOf),
     probeFeatures: () => probeFeatures(nc),
     purgeSlot: (slot, now) => purgeSlot(manager, slot, now),
+    clearAcknowledged: () => clearAcknowledged(manager),
     close: () => nc.close(),
   };
 };

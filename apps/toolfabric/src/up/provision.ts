@@ -26,11 +26,13 @@ export const asProvisioner = async <T>(
   }
 };
 
-/** One round: the topology as it should be, then the slot that the next week will use (protocol 1). */
+/** One round: the topology as it should be, queues without what is over, then the slot that the next week will use (protocol 1). */
 export const provisionOnce = (options: ProvisionOptions): Promise<void> =>
   asProvisioner(options, async (provisioner) => {
     const changes = await provisioner.apply(options.topology);
     if (changes.length > 0) options.logger.info('topology_applied', { changes: changes.length });
+    const cleared = await provisioner.clearAcknowledged();
+    if (cleared > 0) options.logger.info('acknowledged_removed', { count: cleared });
     const now = (options.clock ?? systemClock).now();
     const slot = purgeableSlot(now);
     if (slot === undefined) return;
