@@ -81,7 +81,10 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
   const log = options.log ?? silentLogger;
   const limits = { ...SNAPSHOT_LIMITS, ...options.snapshots };
   if (options.storage === 'own') await removeLeftTrees(settings);
-  const own = options.storage === 'own' ? new KeptWorkspaces({ settings, opener, limits, log, lock }) : undefined;
+  const own =
+    options.storage === 'own'
+      ? new KeptWorkspaces({ settings, opener, confinement: commands.confinement, limits, log, lock })
+      : undefined;
   const keptOf = (ctx: ToolContext) => (isKept(ctx) ? own : undefined);
 
   const openHere = async <T>(ctx: ToolContext, use: (workspace: OpenWorkspace) => Promise<T>): Promise<T> => {
@@ -125,7 +128,10 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
       if (ctx.workspace === undefined) throw new FabricError('workspace_missing', 'the task has no workspace');
       const { timeoutMs } = ctx.limits;
       const { signal, redactor } = ctx;
-      return keptOf(ctx)?.preparing(ctx) ?? prepareWorkspace(settings, ctx.workspace, { timeoutMs, signal, redactor });
+      return (
+        keptOf(ctx)?.preparing(ctx) ??
+        prepareWorkspace(settings, ctx.workspace, { timeoutMs, signal, redactor, confinement: commands.confinement })
+      );
     },
     async sweep() {
       if (own) await sweepCopies({ settings, opener, lock, log, oldTrees: own.oldTrees });

@@ -66,13 +66,18 @@ export const makeFixture = async (options: FixtureOptions = {}): Promise<Fixture
 
 /** Prepares a workspace, an empty one unless a source is given. */
 export const makeWorkspace = async (
-  { settings }: Pick<Fixture, 'settings'>,
+  { settings, driver }: Pick<Fixture, 'settings' | 'driver'>,
   source: WorkspaceSource = { type: 'empty' },
 ): Promise<WorkspaceRecord> =>
   prepareWorkspace(
     settings,
     { id: `t-${randomId()}`, source },
-    { timeoutMs: 60_000, signal: new AbortController().signal, redactor: plainRedactor },
+    {
+      timeoutMs: 60_000,
+      signal: new AbortController().signal,
+      redactor: plainRedactor,
+      confinement: driver.commands.confinement,
+    },
   );
 
 export interface CallOptions {

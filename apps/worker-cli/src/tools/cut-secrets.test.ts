@@ -127,7 +127,7 @@ describe('RS-5: a secret that a cut would halve is redacted before', () => {
     const end = { ending: 'exited', code: 128, errors: `warning\n${cutAt(300)}\n`, limits: new Map() };
     expect(await messageOf(() => refuseGitEnd(end as unknown as ConfinedEnd, ctx))).toMatch(/^git ended .* word/);
     expect(await messageOf(() => refuseGitEnd(end as unknown as ConfinedEnd, ctx))).not.toContain(SHOWN);
-    const clone = { ending: 'exited', code: 128, stderr: `x\n${cutAt(300)}`, outputMayContinue: false } as const;
+    const clone = { ending: 'exited', code: 128, errors: `x\n${cutAt(300)}`, limits: new Map() } as const;
     const said = await messageOf(() => refuseCloneEnd(clone, { source: '/repository', redactor }));
     expect(said).toMatch(/cannot be cloned: word/);
     expect(said).not.toContain(SHOWN);

@@ -1,14 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { FabricError } from '@toolfabric/kernel';
 import type { Redactor } from '@toolfabric/worker-runtime';
-import type { Programs } from '../process/find-program.ts';
-import type { ProcessEnd, User } from '../process/run-process.ts';
-import { needProgram, runInSandbox, type SandboxRequest } from '../sandbox/run-in-sandbox.ts';
+import type { Confinement } from '../confine/confinement.ts';
+import { type ConfinedEnd, type ConfinedRequest, runConfined } from '../confine/run-confined.ts';
+import type { User } from '../process/run-process.ts';
+import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { isStill } from './open-root.ts';
 import { showPath } from './path-parts.ts';
 
 export interface CloneRequest {
-  readonly programs: Programs;
+  readonly confinement: Confinement;
   /** Real path of the repository on the host. */
   readonly source: string;
   /** Of the directory that was checked; a clone of another one is thrown away. */
@@ -41,9 +42,14 @@ const OVERRIDES = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'core.att
 
 const LIMITS = { memoryBytes: 4 * 1024 ** 3, fileBytes: 8 * 1024 ** 3 };
 
-const requestFor = (request: CloneRequest, args: readonly string[], withSource: boolean): SandboxRequest => ({
-  command: [needProgram(request.programs, 'git'), ...OVERRIDES.flatMap((setting) => ['-c', setting]), ...args],
+const requestFor = (request: CloneRequest, args: readonly string[], withSource: boolean): ConfinedRequest => ({
+  command: [
+    needProgram(request.confinement.programs, 'git'),
+    ...OVERRIDES.flatMap((setting) => ['-c', setting]),
+    ...args,
+  ],
   binds: [
+    { source: request.confinement.etc, target: '/etc', writable: false },
     { ...CONFIG, writable: false },
     { source: request.target, target: '/clone', writable: true },
     ...(withSource ? [{ source: request.source, target: '/source', writable: false }] : []),
@@ -54,19 +60,22 @@ const requestFor = (request: CloneRequest, args: readonly string[], withSource: 
   user: request.user,
   timeMs: request.timeoutMs,
   signal: request.signal,
+  onOutput: () => 'more',
 });
 
 /** Throws for every end but a good one; what git said is redacted before it is cut. */
 export const refuseCloneEnd = (
-  end: ProcessEnd,
+  end: Pick<ConfinedEnd, 'ending' | 'code' | 'errors' | 'limits'>,
   { source, redactor }: Pick<CloneRequest, 'source' | 'redactor'>,
 ): void => {
   if (end.ending === 'exited' && end.code === 0) return;
   if (end.ending === 'aborted') throw new FabricError('cancelled', 'the clone was stopped');
-  if (end.ending === 'timeout') throw new FabricError('tool_failed', 'the clone took longer than its time limit');
+  if (end.limits.has('wall_time')) throw new FabricError('tool_failed', 'the clone took longer than its time limit');
+  const [limit] = end.limits.keys();
+  if (limit !== undefined) throw new FabricError('limit_reached', `the clone was ended by its limit: ${limit}`);
   throw new FabricError(
     'workspace_refused',
-    `${showPath(source)} cannot be cloned: ${lastLine(redactor.text(end.stderr))}`,
+    `${showPath(source)} cannot be cloned: ${lastLine(redactor.text(end.errors))}`,
     {
       hint: 'Give the path of a whole git repository whose files the worker may read, without links to the outside.',
     },
@@ -88,8 +97,8 @@ const lastLine = (redacted: string): string => redacted.trim().split('\n').at(-1
 export const cloneRepository = async (request: CloneRequest): Promise<void> => {
   const clone = ['clone', '--quiet', '--no-local', '--no-hardlinks', '--template=', '--', '/source', '/clone'];
   await checkStill(request);
-  refuseCloneEnd(await runInSandbox(request.programs, requestFor(request, clone, true)), request);
+  refuseCloneEnd(await runConfined(request.confinement, requestFor(request, clone, true)), request);
   await checkStill(request);
   const origin = ['config', 'remote.origin.url', request.source];
-  refuseCloneEnd(await runInSandbox(request.programs, requestFor(request, origin, false)), request);
+  refuseCloneEnd(await runConfined(request.confinement, requestFor(request, origin, false)), request);
 };

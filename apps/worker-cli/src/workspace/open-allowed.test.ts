@@ -59,15 +59,18 @@ describe('a directory that a task may have', () => {
     const paths = [root, project, ...within.flatMap((name) => [`${installation}${name}`, `${link}${name}`])];
     for (const path of paths) {
       for (const source of [existing(path), clone(path)]) {
-        expect([source, await errorType(makeWorkspace({ settings }, source))]).toEqual([source, 'workspace_refused']);
+        expect([source, await errorType(makeWorkspace({ ...fixture, settings }, source))]).toEqual([
+          source,
+          'workspace_refused',
+        ]);
       }
     }
-    expect(await errorType(makeWorkspace({ settings }, existing(sample)))).toBe('workspace_refused');
-    const cloned = await makeWorkspace({ settings }, clone(sample));
+    expect(await errorType(makeWorkspace({ ...fixture, settings }, existing(sample)))).toBe('workspace_refused');
+    const cloned = await makeWorkspace({ ...fixture, settings }, clone(sample));
     expect(readFileSync(join(cloned.root, 'a.txt'), 'utf8')).toBe('one\n');
     rmSync(sample, { recursive: true });
     symlinkSync(join(installation, 'keys'), sample);
-    expect(await errorType(makeWorkspace({ settings }, clone(sample)))).toBe('workspace_refused');
+    expect(await errorType(makeWorkspace({ ...fixture, settings }, clone(sample)))).toBe('workspace_refused');
   });
 
   it('CL-6: what was protected after a workspace was prepared is protected from it too', async () => {
@@ -88,9 +91,11 @@ describe('a directory that a task may have', () => {
     const project = owned(join(fixture.root, 'early'));
     const settings = { ...fixture.settings, protectedDirs: [join(project, 'later/state')] };
     for (const path of [project, owned(join(project, 'later')), owned(join(project, 'later/state/keys'))]) {
-      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
+      expect(await errorType(makeWorkspace({ ...fixture, settings }, existing(path)))).toBe('workspace_refused');
     }
-    expect(await errorType(makeWorkspace({ settings }, existing(owned(join(project, 'beside')))))).toBe('none');
+    expect(await errorType(makeWorkspace({ ...fixture, settings }, existing(owned(join(project, 'beside')))))).toBe(
+      'none',
+    );
   });
 
   it('outside of the roots, what exists and what does not get one answer', async () => {
@@ -180,9 +185,17 @@ describe('a directory that a task may have', () => {
     ).toBe('none');
     const source = await makeRepository(join(fixture.root, 'exchanged-source'), { 'a.txt': 'one\n' });
     const target = owned(join(fixture.base, 'exchanged-target'));
-    const { programs } = fixture.settings;
+    const { confinement } = fixture.driver.commands;
     const user = isRoot ? { uid: 4_321, gid: 4_321 } : undefined;
-    const request = { programs, source, identity: record.identity, target, user, redactor: plainRedactor, ...limits };
+    const request = {
+      confinement,
+      source,
+      identity: record.identity,
+      target,
+      user,
+      redactor: plainRedactor,
+      ...limits,
+    };
     expect(await errorType(cloneRepository(request))).toBe('workspace_refused');
     expect(readdirSync(target)).toEqual([]);
   });

@@ -21,18 +21,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDriver } from '../driver.ts';
 import { callTool, errorType, type Fixture, isRoot, makeFixture, makeWorkspace } from '../testing/driver-fixture.ts';
 import { commitAll, git, makeRepository } from '../testing/git-repository.ts';
-import { prepareWorkspace } from './prepare-workspace.ts';
+import { type PrepareLimits, prepareWorkspace } from './prepare-workspace.ts';
 import type { WorkspaceRecord } from './workspace-record.ts';
 import type { WorkspaceSettings } from './workspace-settings.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await makeFixture();
+  const { confinement } = fixture.driver.commands;
+  limits = { timeoutMs: 30_000, signal: new AbortController().signal, redactor: plainRedactor, confinement };
 });
 afterAll(() => fixture.remove());
 
 const NEEDLE = sha256Hex('needle\n');
-const limits = { timeoutMs: 30_000, signal: new AbortController().signal, redactor: plainRedactor };
+let limits: PrepareLimits;
 const clone = (path: string): WorkspaceSource => ({ type: 'clone', path });
 const existing = (path: string): WorkspaceSource => ({ type: 'existing', path });
 const owned = (path: string): string => {
@@ -116,7 +118,7 @@ describe('preparing a workspace', () => {
         users: { first: 50_000, count: 3 },
       };
       mkdirSync(settings.layout.users);
-      const make = () => makeWorkspace({ settings });
+      const make = () => makeWorkspace({ ...fixture, settings });
       const uids = [await make(), await make(), await make()].map(({ child }) => child?.uid);
       expect(uids.toSorted()).toEqual([50_000, 50_001, 50_002]);
       expect(await errorType(make())).toBe('workspace_refused');
@@ -177,7 +179,7 @@ describe('an existing directory', () => {
   it('the state of the installation is never part of a workspace', async () => {
     const settings = { ...fixture.settings, roots: [fixture.base] };
     for (const path of [fixture.base, fixture.settings.layout.state, fixture.settings.layout.workspaces]) {
-      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
+      expect(await errorType(makeWorkspace({ ...fixture, settings }, existing(path)))).toBe('workspace_refused');
     }
   });
 
@@ -191,9 +193,9 @@ describe('an existing directory', () => {
       expect(await errorType(makeWorkspace(fixture, existing(path)))).toBe('workspace_refused');
       const settings = { ...fixture.settings, allowRootOwned: true };
       chmodSync(path, 0o700);
-      expect(await errorType(makeWorkspace({ settings }, existing(path)))).toBe('workspace_refused');
+      expect(await errorType(makeWorkspace({ ...fixture, settings }, existing(path)))).toBe('workspace_refused');
       chmodSync(path, 0o755);
-      const record = await makeWorkspace({ settings }, existing(path));
+      const record = await makeWorkspace({ ...fixture, settings }, existing(path));
       expect(record).toMatchObject({ owner: { uid: 0 }, child: { uid: 65_534, gid: 65_534 } });
       const driver = await createDriver(settings, { lockWaitMs: 1_000 });
       const found = await callTool(driver, 'workspace.search_code', record, { pattern: 'needle' });
@@ -225,7 +227,7 @@ describe('an existing directory', () => {
       put('shared.txt', 0o666, 4_321);
       put('closed/in.txt', 0o666, 4_321);
       const settings = { ...fixture.settings, allowRootOwned: true };
-      const record = await makeWorkspace({ settings }, existing(path));
+      const record = await makeWorkspace({ ...fixture, settings }, existing(path));
       const read = (name: string) => errorType(callTool(fixture.driver, 'workspace.read_file', record, { path: name }));
       const edit = (name: string, expected_sha256 = NEEDLE) => {
         const texts = expected_sha256 === NEEDLE ? ['needle', 'changed'] : ['', 'x'];
@@ -305,8 +307,10 @@ describe('a clone', () => {
 
   it('without bubblewrap it is sandbox_unavailable, and nothing is cloned', async () => {
     const source = await makeRepository(join(fixture.root, 'no-bwrap'), { 'a.txt': 'one\n' });
-    const settings = { ...fixture.settings, programs: { ...fixture.settings.programs, bwrap: undefined } };
-    expect(await errorType(makeWorkspace({ settings }, clone(source)))).toBe('sandbox_unavailable');
+    const programs = { ...fixture.settings.programs, bwrap: undefined };
+    const without = { ...limits, confinement: { ...limits.confinement, programs } };
+    const ref = { id: `t-${randomId()}`, source: clone(source) };
+    expect(await errorType(prepareWorkspace(fixture.settings, ref, without))).toBe('sandbox_unavailable');
   });
 
   it.each([

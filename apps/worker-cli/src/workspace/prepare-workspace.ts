@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { WorkspaceRef } from '@toolfabric/contract';
 import { canonicalJson, FabricError, shortHash } from '@toolfabric/kernel';
 import type { Redactor } from '@toolfabric/worker-runtime';
+import type { Confinement } from '../confine/confinement.ts';
 import type { User } from '../process/run-process.ts';
 import { needProgram } from '../sandbox/run-in-sandbox.ts';
 import { cloneRepository } from './clone-repository.ts';
@@ -17,6 +18,8 @@ import { userOfWorkspace } from './workspace-users.ts';
 export interface PrepareLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What a clone runs in. */
+  readonly confinement: Confinement;
   /** What git says goes through it. */
   readonly redactor: Redactor;
 }
@@ -88,9 +91,8 @@ const make = async (
   const { handle, path: source } = await openAllowed(ref.source.path, rulesFor(settings, settings.cloneSources));
   await using held = handle;
   const identity = await identityOf(held);
-  const { programs } = settings;
   return await makeDirectory(settings, ref, (target, user) =>
-    cloneRepository({ programs, source, identity, target, user, ...limits }),
+    cloneRepository({ source, identity, target, user, ...limits }),
   );
 };
 

@@ -122,7 +122,7 @@ export class KeptWorkspaces {
     ref: WorkspaceRef,
     head: WorkspaceHead,
   ): Promise<Kept> {
-    const { settings, opener, limits } = this.#deps;
+    const { settings, opener, limits, confinement } = this.#deps;
     const { layout } = settings;
     const earlier = await readRecord(layout, ref.id);
     if (earlier && !(await isThere(earlier))) await removeRecord(layout, ref.id);
@@ -130,6 +130,7 @@ export class KeptWorkspaces {
       timeoutMs: ctx.limits.timeoutMs,
       signal: ctx.signal,
       redactor: ctx.redactor,
+      confinement,
     });
     opener.forget(ref.id);
     await writeCopyState(layout, ref.id, { clean: false });
