@@ -62,7 +62,10 @@ describe('toolfabric tools', () => {
       .loose()
       .parse(await json(['tools', 'list']));
     expect(tools.map(({ name }) => name).sort()).toEqual([
+      'git.branch',
+      'git.commit',
       'git.diff',
+      'git.push',
       'git.status',
       'process.run',
       'test.run',

@@ -101,8 +101,12 @@ describe('RS-5: what is secret', () => {
     await settledAll(calls);
     const seen = await watched();
     for (const [name, canary] of Object.entries(CANARIES)) expect(seen.includes(canary), name).toBe(false);
-    const first = tap.ofCall(calls[0]?.callId ?? '', 'call.payloads');
-    expect(first?.payloads?.[0]?.text).toMatch(/^\{"identity":"order \[redacted:[a-z_-]+:[0-9a-f]{8}\]"\}$/);
+    const recorded = tap.events
+      .filter(({ type, callId }) => type === 'call.payloads' && callId === calls[0]?.callId)
+      .flatMap(({ payloads = [] }) => payloads);
+    expect(new Set(recorded.map(({ kind }) => kind))).toEqual(new Set(['policy_input', 'arguments', 'result']));
+    const first = recorded.find(({ kind }) => kind === 'arguments');
+    expect(first?.text).toMatch(/^\{"identity":"order \[redacted:[a-z_-]+:[0-9a-f]{8}\]"\}$/);
     // The first words of a secret tell as much.
     for (const canary of Object.values(CANARIES)) expect(seen.includes(canary.slice(0, 12))).toBe(false);
   });
