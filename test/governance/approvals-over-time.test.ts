@@ -88,7 +88,7 @@ describe('PO-4: two routers and one yes', () => {
       // Beside the router that the answer goes to, the sweep of the other sees the yes by itself.
       const by = { user: 'grace', tokenId: 'grace' };
       await Promise.all([
-        world.tamper(approvalId, { state: 'granted', decidedBy: by }),
+        world.tamper(approvalId, { state: 'granted', decidedBy: by }, 'pending'),
         refusal(world.grace.grantApproval(approvalId)),
         refusal(world.linus.grantApproval(approvalId)),
       ]);

@@ -117,12 +117,12 @@ export class ApprovalCluster {
     return (await this.cluster.ledger.approvals.get(approvalKey(ADA.tenant, approvalId)))?.value;
   }
 
-  /** Changes the stored record itself, as no verb does. */
-  async tamper(approvalId: string, changes: Partial<ApprovalRecord>): Promise<void> {
+  /** Changes the stored record itself, as no verb does; with `from` only where it still is in that state. */
+  async tamper(approvalId: string, changes: Partial<ApprovalRecord>, from?: ApprovalRecord['state']): Promise<void> {
     await changeRecord(
       this.cluster.ledger.approvals,
       approvalKey(ADA.tenant, approvalId),
-      (record) => record && { ...record, ...changes },
+      (record) => (record && (from ?? record.state) === record.state ? { ...record, ...changes } : undefined),
       { clock: systemClock },
     );
   }
