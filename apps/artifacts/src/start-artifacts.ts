@@ -58,7 +58,9 @@ const serveStore = async (
   });
   const isReady = () => !isStopping && !isLost;
   const watch = new RequestWatch(telemetry);
-  const context: HandlerContext = { archive, clock, patience, verifier, logger, watch, isReady };
+  let closeIdle = () => {};
+  const parts = { archive, clock, patience, verifier, logger, watch, isReady };
+  const context: HandlerContext = { ...parts, closeIdle: () => closeIdle() };
   const server = await startHttpServer(
     listen,
     createHandler(context, false),
@@ -68,6 +70,7 @@ const serveStore = async (
     await archive.stop();
     throw thrown;
   });
+  closeIdle = server.closeIdle;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isStopping = true; // S1

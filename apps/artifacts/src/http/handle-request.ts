@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ArtifactPermit } from '@toolfabric/contract';
 import { FabricError, type Logger, toFabricError, type Verifier } from '@toolfabric/kernel';
-import { toStoreError } from '../store/to-store-error.ts';
+import { isShortOfDescriptors, toStoreError } from '../store/to-store-error.ts';
 import { answerError } from './answer.ts';
 import { type RouteContext, serveRoute } from './artifact-routes.ts';
 import { checkPermit } from './check-permit.ts';
@@ -16,6 +16,8 @@ export interface HandlerContext extends RouteContext {
   readonly watch: RequestWatch;
   /** Whether new requests are taken. */
   readonly isReady: () => boolean;
+  /** Gives up connections on which nothing is asked. */
+  readonly closeIdle: () => void;
 }
 
 /** Answers every request; never throws. `mustInvite` is for a sender that waits until it is told to go on. */
@@ -58,6 +60,8 @@ const answer = async (
     code = gone.signal.aborted ? 'cancelled' : error.type;
     if (gone.signal.aborted) return;
     tell(ctx, error, permit);
+    // Kept for a next request, they would hold what this one needs for a minute.
+    if (isShortOfDescriptors(error.details.cause)) ctx.closeIdle();
     await answerError(request, response, error);
   } finally {
     watched.end(code);

@@ -8,6 +8,8 @@ import { checkListen, type ListenConfig } from '@toolfabric/service-host';
 export interface HttpServer {
   /** `host:port` as it was bound. */
   readonly address: string;
+  /** Closes the connections on which nothing is asked at the moment. */
+  closeIdle(): void;
   /** Takes no connection any more, lets requests in flight end for `drainMs` milliseconds, then breaks what is left. */
   stop(drainMs: number): Promise<void>;
 }
@@ -42,6 +44,7 @@ export const startHttpServer = async (
   const { address, port } = server.address() as AddressInfo;
   return {
     address: `${address.includes(':') ? `[${address}]` : address}:${port}`,
+    closeIdle: () => server.closeIdleConnections(),
     stop: (drainMs) => stop(server, drainMs),
   };
 };

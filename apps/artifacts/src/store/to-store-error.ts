@@ -10,6 +10,9 @@ const NO_DESCRIPTORS = new Set(['EMFILE', 'ENFILE']);
 const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
 
+/** Whether something could not be opened since too much is open already. */
+export const isShortOfDescriptors = (thrown: unknown): boolean => NO_DESCRIPTORS.has(codeOf(thrown));
+
 /** What a driver threw, as its caller may hear it: never a path. */
 export const toStoreError = (thrown: unknown): FabricError => {
   if (thrown instanceof FabricError) return thrown;
@@ -20,7 +23,7 @@ export const toStoreError = (thrown: unknown): FabricError => {
       cause: thrown,
     });
   }
-  if (NO_DESCRIPTORS.has(code)) {
+  if (isShortOfDescriptors(thrown)) {
     return new FabricError('overloaded', 'too many artifacts are open', { retryAfterMs: BUSY_RETRY_MS, cause: thrown });
   }
   if (code === 'EFBIG')
