@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FabricClient } from '@toolfabric/client';
-import { ERROR_TABLE, type ErrorType, type ToolResult } from '@toolfabric/contract';
+import { ERROR_TABLE, type ErrorType, MAX_EPOCH, type ToolResult } from '@toolfabric/contract';
+import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { armTracker, disarmTracker, setTracker } from '../peers/tracker/src/client.ts';
 import { commentsIn, readTrackerLog } from '../peers/tracker/src/truth-log.ts';
@@ -94,6 +95,34 @@ describe('RT-8: a fault ends in the layer that must act', () => {
     expect(commentsIn(cluster.trackerFile, 'limited')).toHaveLength(0);
   });
 
+  it('the same about a read: the runtime tries again after the pause, and its caller hears the answer alone', async () => {
+    const reads = () => readTrackerLog(cluster.trackerFile).filter(({ event }) => event === 'request').length;
+    const before = reads();
+    await armTracker(cluster.trackerAddress, { mode: 'read_limited' });
+    const result = await resultOf(bare, 'issue.read', { number: 7 });
+    expect(result).toMatchObject({ status: 'ok', attempt: 2 });
+    expect(reads() - before).toBe(2);
+  });
+
+  it('and where the limit stays: as often as a call has epochs, then its caller is told', async () => {
+    await armTracker(cluster.trackerAddress, { mode: 'read_limited', times: 5 });
+    const result = await resultOf(bare, 'issue.read', { number: 7 });
+    expect(result).toMatchObject({ status: 'error', sideEffect: 'none', attempt: MAX_EPOCH });
+    expectRow(result, 'overloaded');
+  });
+
+  it('a cancel while the runtime waits: nothing is tried any more', async () => {
+    await armTracker(cluster.trackerAddress, { mode: 'read_limited' });
+    const { callId } = await client.startCall({ taskId: bare, tool: 'issue.read', args: { number: 7 } });
+    const waits = async () => (await cluster.call(callId))?.notBefore !== undefined;
+    await waitFor(waits, { what: 'the pause before the next try' });
+    await client.cancelCall(callId);
+    expect(await cluster.waitForState(callId, ['ok', 'error', 'cancelled'])).toMatchObject({
+      state: 'cancelled',
+      result: { sideEffect: 'none' },
+    });
+  });
+
   it('a program that ends with another exit code than 0: an answer for whoever asked, with what it said', async () => {
     const taskId = await withFiles();
     writeFileSync(join(workspace, 'fail.js'), 'console.error("it broke here"); process.exit(3);\n');
@@ -175,6 +204,21 @@ describe('RT-8: the router tries again only what is safe', () => {
       state: 'ok',
     });
   });
+
+  it.each(['router.after-retry-claim', 'router.after-retry'])(
+    'RE-3: a router that is killed at %s: another one tries again',
+    async (fault) => {
+      const armed = await cluster.arm('router', `${fault}:kill`);
+      await armTracker(cluster.trackerAddress, { mode: 'read_limited' });
+      const reading = client.call(
+        { taskId: bare, tool: 'issue.read', args: { number: 7 } },
+        { waitMs: 20_000, timeoutMs: 40_000 },
+      );
+      expect((await armed.exited).signal).toBe('SIGKILL');
+      await cluster.ensure('router');
+      expect(await reading).toMatchObject({ state: 'ok', result: { attempt: 2 } });
+    },
+  );
 
   it('a write without a fence is never run again, however long it is asked about', async () => {
     await armTracker(cluster.trackerAddress, { mode: 'drop_request' });

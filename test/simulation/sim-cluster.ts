@@ -41,6 +41,7 @@ export const SIM_PACE: Pace = {
   rpcAttemptMs: 3_000,
   waitPollMs: 1_000,
   probeFirstMs: 800,
+  retryFirstMs: 600,
   nakDelayMs: 700,
   drainMs: 5_000,
 };

@@ -241,7 +241,7 @@ class Simulation {
       priority: 'hi',
       effect: shape.effect,
       claim: shape.claim,
-      rerunnable: false,
+      rerunnable: 'fence' in shape && shape.fence === 'dedupe' && random.chance(0.5),
       args: { identity: operation ?? callId, argsHash },
       argsHash,
       decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },

@@ -14,6 +14,7 @@ describe('the simulation', () => {
     ['an acknowledgement that reaches the server before the result is stored', 'early_ack', 100],
     ['a background call that is acknowledged before its claim is stored', 'early_background_ack', 100],
     ['a router that does not know what a contract says about outcomes', 'lax_contract', 100],
+    ['a tool that wrote and says that it did nothing, so that it is tried again', 'false_denial', 300],
     ['a router that takes an acknowledged message for the death of its holder', 'hasty_death', 100],
   ] as const)('notices %s', { timeout: 300_000 }, async (_what, sabotage, seeds) => {
     const { broken } = await checkSeeds(1, seeds, sabotage);

@@ -1,5 +1,6 @@
 import type { Outcome } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
+import { errorOutcome } from '@toolfabric/ledger';
 import { type AnyTool, defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Scheduler } from './scheduler.ts';
@@ -21,6 +22,7 @@ export type Sabotage =
   | 'early_ack'
   | 'early_background_ack'
   | 'hasty_death'
+  | 'false_denial'
   | 'lax_contract';
 
 /** The world outside: what really happened, whoever believes what. */
@@ -38,6 +40,11 @@ export class World {
 
   has(identity: string): boolean {
     return this.truth.some((entry) => entry.identity === identity);
+  }
+
+  /** A tool that wrote, and says that it did nothing and may be tried again. */
+  get deniesWrites(): boolean {
+    return this.#sabotage === 'false_denial';
   }
 
   /** What the deduplicating peer does with a key that it has seen. */
@@ -84,6 +91,12 @@ const done = (world: World, identity: string): Outcome => ({
   evidence: [{ kind: 'truth', ref: identity }],
 });
 
+/** Now and then a tool does nothing, for a reason that passes by itself. */
+const passing = (world: World): Outcome | undefined => {
+  const { random } = world.scheduler;
+  return random.chance(0.15) ? errorOutcome(random.pick(['unavailable', 'overloaded', 'worker_drained'])) : undefined;
+};
+
 /** A request to the outside: once sent it arrives, even when its sender dies or is paused in the meantime. */
 const sendOutside = (
   world: World,
@@ -120,8 +133,12 @@ const outside = (handler: string, world: World, process: SimProcess, once: boole
     async handle(ctx, args) {
       await takeTime(world, ctx, 400);
       if (ctx.signal.aborted) throw ctx.signal.reason;
+      const failed = passing(world);
+      if (failed) return failed;
       await ctx.beginEffect({ identity: args.identity });
       const receipt = await sendOutside(world, process, ctx, args, once);
+      const denial = world.deniesWrites ? passing(world) : undefined;
+      if (denial) return denial;
       if (!receipt) throw new Error('receipt lost');
       if (ctx.background) await takeTime(world, ctx, 0);
       ctx.faults.at('worker.after-write');
@@ -148,6 +165,8 @@ const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
       const lock = `lock:${args.identity}`;
       if (ctx.background) await takeTime(world, ctx, 0);
       if (ctx.signal.aborted) throw ctx.signal.reason;
+      const failed = passing(world);
+      if (failed) return failed;
       if (world.isLocked(lock)) throw new FabricError('workspace_busy', 'locked');
       world.locks.set(lock, process);
       try {
@@ -177,6 +196,8 @@ const read = (handler: string, world: World): AnyTool =>
     async handle(ctx) {
       await takeTime(world, ctx, 800);
       if (ctx.signal.aborted) throw ctx.signal.reason;
+      const failed = passing(world);
+      if (failed) return failed;
       return { status: 'ok', summary: 'read', data: answer(world), sideEffect: 'none', trust: 'untrusted' };
     },
   });

@@ -15,7 +15,7 @@ const endClaimless = async (ctx: RouterContext, call: StoredCall, reason: Reason
   const message: ResultMessage = { callId, tenant: actor.tenant, epoch, outcome: errorOutcome(reason), by: 'router' };
   try {
     await ctx.ports.results.createOnce(kind, message);
-    return await settleStored(ctx, call);
+    return await settleStored(ctx, call, false);
   } catch (thrown) {
     if (!(thrown instanceof FabricError)) throw thrown;
     // What stands there is no result, and nothing else ever will: the call ends without it.
@@ -34,7 +34,7 @@ const endClaimed = async (ctx: RouterContext, call: StoredCall, reason: Reason):
       : moveClaim(claim, { type: 'cancel', epoch, reason }),
   );
   const claim = change.done ? change.value : change.current?.value;
-  return claim?.state === 'started' ? call : settleStored(ctx, call);
+  return claim?.state === 'started' ? call : settleStored(ctx, call, false);
 };
 
 /**

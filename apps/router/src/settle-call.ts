@@ -15,6 +15,7 @@ import { closeCall, endCall } from './close-call.ts';
 import { judgeOf } from './judge-output.ts';
 import { settleProbe } from './reconcile.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
+import { tryAgain } from './try-again.ts';
 
 /** Rounds of deriving before the rest is left to the next delivery or sweep. */
 const MOST_ROUNDS = 6;
@@ -41,11 +42,17 @@ const applyEnd = async (ctx: RouterContext, call: StoredCall, end: End): Promise
 const isEndedBy = (call: StoredCall, end: End): boolean =>
   call.value.state === stateOfOutcome(end.outcome) && call.value.result?.attempt === end.attempt;
 
+interface Settling {
+  readonly result: ResultMessage | undefined;
+  /** Whether an end that passes by itself may become another attempt. */
+  readonly mayRetry: boolean;
+}
+
 /** Derives and applies until nothing is left to apply: each lost race is derived anew from what won it. */
 const settle = async (
   ctx: RouterContext,
   call: StoredCall,
-  result: ResultMessage | undefined,
+  { result, mayRetry }: Settling,
 ): Promise<StoredCall | 'wait'> => {
   const judge = await judgeOf(ctx, call.value.tool);
   let current = call;
@@ -57,6 +64,8 @@ const settle = async (
       if (result) await keepLate(ctx, current, result);
       return current;
     }
+    const again = mayRetry && settlement.type === 'end' ? await tryAgain(ctx, current, settlement) : undefined;
+    if (again) return again;
     current = await applyEnd(ctx, current, settlement);
     if (isEndedBy(current, settlement)) return current;
   }
@@ -77,10 +86,10 @@ const settleResult = async (ctx: RouterContext, delivery: Delivery, result: Resu
     ctx.log.error('result.of_another_kind', { callId: result.callId, subject: delivery.subject });
     return delivery.ack();
   }
-  const after = await settle(ctx, call, result);
+  const after = await settle(ctx, call, { result, mayRetry: true });
   if (after === 'wait') return delivery.nak(ctx.pace.nakDelayMs);
   if (result.by !== 'router') await ctx.homes.follow(after.value, result.by);
-  // Late evidence of a call that still goes on is noted: there is nothing to close, and nothing to wait for.
+  // Late evidence of a call that still goes on is noted, or it is tried again: there is nothing to close.
   if (!isAnswered(after.value.state)) return delivery.ack();
   await closeCall(ctx, after, () => delivery.ack());
 };
@@ -123,12 +132,16 @@ export const settleDelivery = async (ctx: RouterContext, delivery: Delivery): Pr
   }
 };
 
-/** The same derivation without a result message: from the claim, or from what stands on the result subject. */
-export const settleStored = async (ctx: RouterContext, call: StoredCall): Promise<StoredCall> => {
+/**
+ * The same derivation without a result message: from the claim, or from what stands on the result subject.
+ *
+ * @param mayRetry false where the call is being ended: then what its execution said is its end.
+ */
+export const settleStored = async (ctx: RouterContext, call: StoredCall, mayRetry = true): Promise<StoredCall> => {
   const { kind, actor, callId, epoch } = call.value;
   const result =
     call.value.claim === 'none' ? await ctx.ports.results.get(kind, actor.tenant, callId, epoch) : undefined;
-  const after = await settle(ctx, call, result);
+  const after = await settle(ctx, call, { result, mayRetry });
   if (after === 'wait') return call;
   if (isAnswered(after.value.state)) await closeCall(ctx, after);
   return after;

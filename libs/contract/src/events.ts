@@ -13,6 +13,7 @@ export const FabricEvent = z.strictObject({
     'call.settled',
     'call.late_result',
     'call.released',
+    'call.retried',
     'call.orphaned',
     'call.probed',
     'call.cancel_requested',

@@ -122,6 +122,12 @@ export const METRIC_TABLE = {
     labels: ['kind'],
     by: ['router'],
   },
+  toolfabric_retries_total: {
+    type: 'counter',
+    help: 'Calls that the fabric tries again, since they did nothing and failed for a reason that passes.',
+    labels: ['kind', 'type'],
+    by: ['router'],
+  },
   toolfabric_probes_total: {
     type: 'counter',
     help: 'Questions about what became of an unknown call.',

@@ -93,6 +93,8 @@ export const CallRecord = z.strictObject({
   background: z.boolean().optional(),
   /** Pin slot that its work message of the present epoch went to. */
   pin: z.string().optional(),
+  /** Milliseconds since the epoch: its present epoch begins then, since the one before failed for a reason that passes. */
+  notBefore: z.int().optional(),
   /** Number of the policy that decided it; a later one decides again (protocol 6). */
   watermark: z.int().nonnegative().optional(),
   /** Rights of the credential that asked, for whatever is decided about it again. */

@@ -162,6 +162,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['CallRecord', 'with-roles', { ...call, state: 'queued', roles: ['deploy'] }],
   ['CallRecord', 'awaiting-approval', { ...call, state: 'awaiting_approval' }],
   ['CallRecord', 'queued', { ...call, state: 'queued', epoch: 2 }],
+  ['CallRecord', 'tried-again', { ...call, state: 'queued', epoch: 2, notBefore: at + 700 }],
   ['CallRecord', 'edited', { ...call, state: 'queued', replaces: callId }],
   ['CallRecord', 'joined', { ...call, state: 'joined' }],
   ['CallRecord', 'ok', { ...call, state: 'ok', settledAt: at + 20, result, late: [{ epoch: 1, status: 'ok' }] }],

@@ -10,6 +10,8 @@ export const FAULT_POINTS = [
   'router.after-publish',
   'router.after-unpin',
   'router.after-resolve',
+  'router.after-retry-claim',
+  'router.after-retry',
   'router.before-settle',
   'router.after-call-settled',
   'router.after-terminal-event',

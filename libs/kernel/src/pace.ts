@@ -23,6 +23,8 @@ export interface Pace {
   readonly waitPollMs: number;
   /** First delay between two probes of an unknown call; doubles up to sixty times as much. */
   readonly probeFirstMs: number;
+  /** First pause before the fabric tries a call again that failed for a reason which passes; doubles. */
+  readonly retryFirstMs: number;
   /** A nak that means "later", for example while another worker holds the claim. */
   readonly nakDelayMs: number;
   /** How long a service that was told to stop lets work in flight go on. */
@@ -42,6 +44,7 @@ export const PACES = {
     rpcAttemptMs: 5_000,
     waitPollMs: 1_000,
     probeFirstMs: 1_000,
+    retryFirstMs: 500,
     nakDelayMs: 1_000,
     drainMs: 20_000,
   },
@@ -57,6 +60,7 @@ export const PACES = {
     rpcAttemptMs: 1_500,
     waitPollMs: 1_000,
     probeFirstMs: 300,
+    retryFirstMs: 200,
     nakDelayMs: 300,
     drainMs: 5_000,
   },

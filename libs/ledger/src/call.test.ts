@@ -32,6 +32,9 @@ const EVENTS: Readonly<Record<string, CallEvent>> = {
   approve: { type: 'approve', at: 0 },
   'requeue at the next epoch': { type: 'requeue', epoch: 2 },
   'requeue at the same epoch': { type: 'requeue', epoch: 1 },
+  'retry at the next epoch': { type: 'retry', epoch: 2, notBefore: 9_000, elsewhere: false },
+  'retry at the same epoch': { type: 'retry', epoch: 1, notBefore: 9_000, elsewhere: false },
+  'retry at the epoch after the next': { type: 'retry', epoch: 3, notBefore: 9_000, elsewhere: false },
   probed: { type: 'probed', asked: 1, nextAt: 9_000 },
   late: { type: 'late', epoch: 1, status: 'ok' },
   ...Object.fromEntries(Object.keys(ENDS).map((name) => [`end ${name}`, end(name)])),
@@ -43,7 +46,7 @@ const ALLOWED: Partial<Record<CallState, Readonly<Record<string, string>>>> = {
   accepted: { queue: 'queued', join: 'joined', ...everyEnd },
   awaiting_approval: { approve: 'accepted', ...everyEnd },
   joined: { queue: 'queued', ...everyEnd },
-  queued: { 'requeue at the next epoch': 'queued', ...everyEnd },
+  queued: { 'requeue at the next epoch': 'queued', 'retry at the next epoch': 'queued', ...everyEnd },
   unknown: {
     'requeue at the next epoch': 'queued',
     probed: 'unknown',
@@ -161,6 +164,15 @@ describe('events of a call', () => {
     expect(advanceCall(sampleCall({ epoch: 2 }), { type: 'requeue', epoch })).toBeUndefined();
   });
 
+  it('a retry waits for its time and stays with its worker, unless it has to go elsewhere', () => {
+    const call = sampleCall({ pin: 'p1' });
+    const event = { type: 'retry', epoch: 2, notBefore: 9_000 } as const;
+    const waiting = advanceCall(call, { ...event, elsewhere: false });
+    expect(waiting).toEqual({ ...call, epoch: 2, notBefore: 9_000 });
+    expect(advanceCall(call, { ...event, elsewhere: true })?.pin).toBeUndefined();
+    expect(advanceCall(waiting as CallRecord, { type: 'requeue', epoch: 3 })).toEqual(sampleCall({ epoch: 3 }));
+  });
+
   it('keeps the last eight late results, in order', () => {
     let call = sampleCall({ state: 'ok' });
     for (let epoch = 1; epoch <= 10; epoch += 1)
@@ -184,6 +196,12 @@ describe('any sequence of events', () => {
       type: fc.constant('probed' as const),
       asked: fc.integer({ min: 1, max: 9 }),
       nextAt: fc.constant(9_000),
+    }),
+    fc.record({
+      type: fc.constant('retry' as const),
+      epoch: fc.integer({ min: 0, max: 6 }),
+      notBefore: fc.constant(9_000),
+      elsewhere: fc.boolean(),
     }),
     fc.record({ type: fc.constant('late' as const), epoch: fc.integer({ min: 1, max: 6 }), status: fc.constant('ok') }),
   );

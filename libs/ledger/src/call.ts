@@ -30,6 +30,8 @@ export type CallEvent =
   | { readonly type: 'approve'; readonly at: number }
   /** A new epoch: the execution before it is known not to have started, or its absence is proven under a fence. */
   | { readonly type: 'requeue'; readonly epoch: number }
+  /** The execution did nothing and said why, and that passes: the next epoch, not before that time. */
+  | { readonly type: 'retry'; readonly epoch: number; readonly notBefore: number; readonly elsewhere: boolean }
   /** The same epoch for anybody: its message was taken back from the pin slot. */
   | { readonly type: 'unpin'; readonly pin: string }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
@@ -99,10 +101,17 @@ const end = (call: CallRecord, event: Extract<CallEvent, { type: 'end' }>): Call
 
 const requeue = (call: CallRecord, epoch: number): CallRecord | undefined => {
   if ((call.state !== 'queued' && call.state !== 'unknown') || epoch <= call.epoch || call.left) return undefined;
-  const { result, settledAt, probe, pin, ...rest } = call;
+  const { result, settledAt, probe, pin, notBefore, ...rest } = call;
   // The count of probes goes on over the epochs: an answer to an old question must never fit a new one.
   const asked = probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } };
   return { ...rest, ...asked, state: 'queued', epoch };
+};
+
+const retry = (call: CallRecord, event: Extract<CallEvent, { type: 'retry' }>): CallRecord | undefined => {
+  if (call.state !== 'queued' || event.epoch !== call.epoch + 1) return undefined;
+  const { pin, ...rest } = call;
+  const bound = event.elsewhere || pin === undefined ? {} : { pin };
+  return { ...rest, ...bound, epoch: event.epoch, notBefore: event.notBefore };
 };
 
 const unpin = (call: CallRecord, from: string): CallRecord | undefined => {
@@ -149,6 +158,8 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
         : undefined;
     case 'requeue':
       return requeue(call, event.epoch);
+    case 'retry':
+      return retry(call, event);
     case 'unpin':
       return unpin(call, event.pin);
     case 'end':

@@ -51,6 +51,8 @@ const ROUTER: Readonly<Record<string, ClaimMove>> = {
   'resolve by person': { type: 'resolve', outcome: failure(), by: 'person' },
   'rerun fence': { type: 'rerun', because: 'fence' },
   'rerun dedupe': { type: 'rerun', because: 'dedupe' },
+  'retry 2': { type: 'retry', epoch: 2 },
+  'retry 1': { type: 'retry', epoch: 1 },
 };
 const MOVES = { ...WORKER, ...ROUTER };
 
@@ -74,7 +76,7 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   started: { 'finish ok': 'done 2', 'finish unknown': 'done 2', request_cancel: 'started 2', orphan: 'orphaned 2' },
   'started, cancel asked': { 'finish ok': 'done 2', 'finish unknown': 'done 2', orphan: 'orphaned 2' },
   'done ok': {},
-  'done error': {},
+  'done error': { 'retry 2': 'released 3' },
   'done unknown': {
     'resolve ok': 'done 2',
     'resolve error': 'done 2',
@@ -122,6 +124,16 @@ describe('moves of a claim', () => {
         outcome: failure(),
       });
     }
+  });
+
+  it('is tried again only where nothing happened, and nothing may still happen', () => {
+    const done = (changes: Partial<Claim>) => sampleClaim('done', { outcome: failure(), ...changes });
+    const retry: ClaimMove = { type: 'retry', epoch: 2 };
+    expect(moveClaim(done({ intent: { to: 'a.md' } }), retry)).toEqual(released(3));
+    expect(moveClaim(done({ doubt: true }), retry)).toBeUndefined();
+    expect(moveClaim(done({ toldBy: 'person' }), retry)).toBeUndefined();
+    expect(moveClaim(done({ outcome: failure({ sideEffect: 'possible' }) }), retry)).toBeUndefined();
+    expect(moveClaim(done({ outcome: failure({ sideEffect: 'confirmed' }) }), retry)).toBeUndefined();
   });
 
   it('a person cannot say that it is unknown, nor that a running execution is over', () => {
@@ -236,13 +248,15 @@ describe('any sequence of moves', () => {
     fc.record({ type: fc.constant('resolve' as const), outcome: outcomes }),
     fc.record({ type: fc.constant('rerun' as const), because: fc.constantFrom('fence' as const, 'dedupe' as const) }),
   );
+  const retry = fc.record({ type: fc.constant('retry' as const), epoch: fc.integer({ min: 1, max: 5 }) });
   const isSettled = (claim: Claim | undefined) =>
     claim?.state === 'cancelled' || (claim?.state === 'done' && claim.outcome?.status !== 'unknown');
   const byWorker = (type: ClaimMove['type']) => type === 'take' || type === 'start' || type === 'finish';
 
   const check = (before: Claim | undefined, step: ClaimMove, after: Claim) => {
     const epoch = before?.epoch ?? 1;
-    expect(isSettled(before)).toBe(false);
+    if (step.type === 'retry') expect(before?.outcome).toMatchObject({ status: 'error', sideEffect: 'none' });
+    else expect(isSettled(before)).toBe(false);
     expect(after.epoch).toBeGreaterThanOrEqual(epoch);
     if (byWorker(step.type)) expect(after.epoch).toBe(epoch);
     if (before?.doubt) expect(after.doubt).toBe(true);
@@ -253,7 +267,7 @@ describe('any sequence of moves', () => {
 
   it('RE-2: raises the epoch by the router alone, forgets no start and no doubt, changes no settled claim', () => {
     fc.assert(
-      fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
+      fc.property(fc.array(fc.oneof({ weight: 9, arbitrary: move }, retry), { maxLength: 25 }), (moves) => {
         let claim: Claim | undefined;
         for (const step of moves) {
           const after = moveClaim(claim, step);

@@ -27,7 +27,9 @@ export type ClaimMove =
    * The probe found nothing, and a second run is safe (protocol 7): either a fence keeps the earlier one from ever
    * writing, or the other side deduplicates; then the earlier one may still take effect.
    */
-  | { readonly type: 'rerun'; readonly because: 'fence' | 'dedupe' };
+  | { readonly type: 'rerun'; readonly because: 'fence' | 'dedupe' }
+  /** The holder said that it did nothing, for a reason that passes: the next epoch may try again. */
+  | { readonly type: 'retry'; readonly epoch: number };
 
 const blank = { sequence: 0, incarnation: '', nonce: '', cancelRequested: false } as const;
 
@@ -52,6 +54,14 @@ const mayTake = (claim: Claim | undefined, epoch: number): boolean =>
 
 const holds = (claim: Claim | undefined, nonce: string): claim is Claim =>
   claim !== undefined && claim.nonce === nonce && (claim.state === 'claimed' || claim.state === 'started');
+
+/** Done by its holder, and nothing happened: neither now, nor by an earlier attempt that may still arrive. */
+const didNothing = (claim: Claim | undefined): claim is Claim =>
+  claim?.state === 'done' &&
+  claim.outcome?.status === 'error' &&
+  claim.outcome.sideEffect === 'none' &&
+  claim.doubt !== true &&
+  claim.toldBy === undefined;
 
 const resolve = (claim: Claim | undefined, move: Extract<ClaimMove, { type: 'resolve' }>): Claim | undefined => {
   if (claim === undefined || !isUnknown(claim) || move.outcome.status === 'unknown') return undefined;
@@ -101,6 +111,10 @@ export const moveClaim = (claim: Claim | undefined, move: ClaimMove): Claim | un
             state: 'released',
             epoch: claim.epoch + 1,
           }
+        : undefined;
+    case 'retry':
+      return didNothing(claim) && claim.epoch === move.epoch
+        ? { ...blank, state: 'released', epoch: claim.epoch + 1 }
         : undefined;
   }
 };

@@ -6,5 +6,6 @@ export * from './delivery.ts';
 export * from './home.ts';
 export * from './keys.ts';
 export * from './operation.ts';
+export * from './retry.ts';
 export * from './settlement.ts';
 export * from './sweep.ts';

@@ -64,6 +64,7 @@ const planUnclaimed = (facts: SweepFacts, call: CallRecord): SweepAction => {
   const epoch = claim?.epoch ?? call.epoch;
   const mark = call.decidedAgain ? call.watermark : undefined;
   const isSent = open.sent?.epoch === epoch && open.sent.pin === call.pin && open.sent.watermark === mark;
+  if (epoch === call.epoch && now < (call.notBefore ?? now)) return 'wait';
   if (epoch !== call.epoch || !isSent) return 'publish';
   if (facts.policyMoved === true && workGone === false) return 'decide_again';
   // Without a claim nothing tells who took it from the slot, or whether a router took it back and died over it.

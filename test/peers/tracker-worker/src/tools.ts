@@ -55,8 +55,9 @@ const refusalOf = ({ status, retryAfterMs }: TrackerAnswer): Outcome => {
 };
 
 const read = async (base: string, ctx: ToolContext, path: string): Promise<unknown> => {
-  const { status, body } = await askTracker(base, { method: 'GET', path }, ctx.signal);
+  const { status, body, retryAfterMs = 0 } = await askTracker(base, { method: 'GET', path }, ctx.signal);
   if (status === 200) return body;
+  if (status === 429) throw new FabricError('overloaded', 'the tracker limits its rate', { retryAfterMs });
   throw new FabricError(status === 404 ? 'not_found' : 'tool_failed', `the tracker answered ${status}`);
 };
 

@@ -29,9 +29,11 @@ const send = (response: ServerResponse, status: number, body: unknown, headers: 
   response.end(text);
 };
 
+const limit = (response: ServerResponse): void => send(response, 429, { error: 'slow down' }, { 'retry-after': '1' });
+
 type Answer = readonly [status: number, body: unknown];
 
-/** One write, under whatever is armed. Faults befall writes alone: a read always tells what it sees. */
+/** One write, under whatever is armed. */
 const write = async (faults: ArmedFaults, response: ServerResponse, act: () => Answer): Promise<void> => {
   const arm = faults.next();
   switch (arm?.mode) {
@@ -40,7 +42,7 @@ const write = async (faults: ArmedFaults, response: ServerResponse, act: () => A
     case 'error_before':
       return send(response, 500, { error: 'internal' });
     case 'rate_limited':
-      return send(response, 429, { error: 'slow down' }, { 'retry-after': '1' });
+      return limit(response);
     case 'delay_write':
       await sleep(arm.delayMs);
       return send(response, ...act());
@@ -75,6 +77,7 @@ const onIssue = async (
   if (!issues.has(issue)) return send(response, 404, { error: 'there is no such issue' });
   const now = Date.now();
   const verb = `${request.method} ${rest}`;
+  if (request.method === 'GET' && faults.limitsRead()) return limit(response);
   if (verb === 'GET ') return send(response, 200, issues.read(issue, now));
   if (verb === 'GET /comments') return send(response, 200, issues.search(issue, key, now));
   if (verb === 'PATCH ') {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What goes wrong with a write. Each is armed for a number of writes, and gone after them. */
+/** What goes wrong with a write, or with a read. Each is armed for a number of them, and gone after these. */
 export const FaultMode = z.enum([
   /** Written, and then the connection is closed without an answer. */
   'drop_receipt',
@@ -20,12 +20,14 @@ export const FaultMode = z.enum([
   'error_before',
   /** Not written: 429 with `Retry-After`. */
   'rate_limited',
+  /** A read is answered the same. */
+  'read_limited',
 ]);
 export type FaultMode = z.infer<typeof FaultMode>;
 
 export const Arm = z.strictObject({
   mode: FaultMode,
-  /** Writes that it befalls. */
+  /** Writes or reads that it befalls. */
   times: z.int().min(1).max(1_000).default(1),
   delayMs: z.int().min(0).max(60_000).default(0),
 });
@@ -41,21 +43,32 @@ export type Settings = z.output<typeof Settings>;
 
 /** First armed, first befalls. */
 export class ArmedFaults {
-  readonly #queue: { arm: Arm; left: number }[] = [];
+  readonly #writes: { arm: Arm; left: number }[] = [];
+  #limitedReads = 0;
 
   add(arm: Arm): void {
-    this.#queue.push({ arm, left: arm.times });
+    if (arm.mode === 'read_limited') this.#limitedReads += arm.times;
+    else this.#writes.push({ arm, left: arm.times });
   }
 
   clear(): void {
-    this.#queue.length = 0;
+    this.#writes.length = 0;
+    this.#limitedReads = 0;
   }
 
+  /** What befalls the next write. */
   next(): Arm | undefined {
-    const head = this.#queue[0];
+    const head = this.#writes[0];
     if (head === undefined) return undefined;
     head.left -= 1;
-    if (head.left <= 0) this.#queue.shift();
+    if (head.left <= 0) this.#writes.shift();
     return head.arm;
+  }
+
+  limitsRead(): boolean {
+    this.#limitedReads -= 1;
+    if (this.#limitedReads >= 0) return true;
+    this.#limitedReads = 0;
+    return false;
   }
 }
