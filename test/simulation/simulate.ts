@@ -2,6 +2,7 @@ import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
 import { boundDigest } from '@toolfabric/governance';
 import { digestOf, type FaultPoint, type Faults, type Logger, noTelemetry } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
+import { createRedactor } from '@toolfabric/results';
 import { type RunningWorker, runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
 import { carryOn } from '../../apps/router/src/carry-on.ts';
@@ -156,6 +157,7 @@ class Simulation {
       recent: new RecentCalls(100),
       recordPayloads: () => {},
       recordDecision: () => {},
+      hideFor: (tenant) => createRedactor({ secret: Buffer.alloc(32), tenant }),
       policyMark: () => ({}),
       decideQueued: async () => ({ verdict: 'same' as const }),
       notify: () => {},

@@ -1,4 +1,5 @@
 import type { CallRecord, ToolContract, ToolRef } from '@toolfabric/contract';
+import type { Hide } from '@toolfabric/governance';
 import type { Clock, Faults, Logger, Pace, Signer, Telemetry } from '@toolfabric/kernel';
 import type { LedgerPorts, Versioned } from '@toolfabric/ports';
 import type { DecidedAgain } from './approvals/decide-again.ts';
@@ -22,6 +23,8 @@ export interface RouterContext {
   readonly recordPayloads: (call: CallRecord) => void;
   /** What was asked of the policy and answered, redacted, for the trace; nothing without a redaction key. Never waits. */
   readonly recordDecision: (decided: DecidedCall) => void;
+  /** Hides secrets in what a person is shown, by the rules of a contract beside those that always hold. */
+  readonly hideFor: (tenant: string, rules?: readonly string[]) => Hide;
   /** Under which number of the policy this router decides; nothing while it knows none. */
   readonly policyMark: () => { readonly watermark?: number };
   /** What the policy of now says of a call that waits in a queue (protocol 6). */

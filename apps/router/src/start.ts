@@ -9,6 +9,7 @@ import { accountsOf } from './accounts.ts';
 import { ApprovalBook } from './approvals/approval-book.ts';
 import { decideAgain } from './approvals/decide-again.ts';
 import { pruneApprovals } from './approvals/prune-approvals.ts';
+import { Redactors } from './approvals/redactors.ts';
 import { ApprovalWebhook } from './approvals/webhook.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
@@ -97,12 +98,14 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
   const contractOf = (tool: ToolRef) => registry.contractOf(tool);
   const lives = new Map(config.kinds.map((kind) => [kind, new LifeWatch(base, kind)]));
   const approvals = new ApprovalBook((revision) => bus.nextApproval(revision), clock);
+  const redactors = new Redactors(config.redactionSecret);
   const ctx: RouterContext = {
     ...base,
     incarnation: `router-${randomId()}`,
     signer: createSigner(config.signing.kid, config.signing.privateKey),
     faults: config.faults,
     recent: new RecentCalls(RECENT_CALLS),
+    hideFor: (tenant, rules) => redactors.for(tenant, rules),
     ...payloadsOf(config, { ...base, events: ports.events, contractOf }),
     notify: (call) => {
       bus.settled({ actor: call.actor, view: viewCall(call) });

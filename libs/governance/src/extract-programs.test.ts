@@ -83,6 +83,7 @@ describe('CL-3: what the policy knows of a shell text', () => {
       risk: 'privileged',
       raisedBy: [],
       files: [],
+      hide: { text: (text) => text, json: (value) => value, count: 0 },
     });
     expect(preview.text.split('\n')).toContain(line);
     expect(preview.text).toContain(script);

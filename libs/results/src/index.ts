@@ -6,7 +6,7 @@ export * from './personal-data/find-personal-data.ts';
 export { PERSONAL_DATA_TYPES, type PersonalDataType } from './personal-data/found.ts';
 export { ID_COUNTRIES } from './personal-data/national-ids.ts';
 export * from './redact/create-redactor.ts';
-export { isMark, MARK_START, SECRET_KINDS, type SecretKind } from './redact/mark.ts';
+export { isMark, MARK_START, markPattern, SECRET_KINDS, type SecretKind } from './redact/mark.ts';
 export type { RedactingStream } from './redact/redacting-stream.ts';
 export { isRedactionRule, PERSONAL_DATA_RULE, REDACTION_RULES, redactionRulesOf } from './redact/rules.ts';
 export { secretKindOf } from './redact/sensitive-name.ts';

@@ -1,5 +1,6 @@
 import type { ApprovalRecord, FabricEvent } from '@toolfabric/contract';
 import type { RouterContext } from '../router-context.ts';
+import { tellApproval } from './tell-approval.ts';
 
 type ApprovalEvent = Extract<FabricEvent['type'], `approval.${string}` | 'person.took_over'>;
 
@@ -11,7 +12,10 @@ export const emitApproval = (
   step: string,
   attributes: FabricEvent['attributes'] = {},
 ): void => {
-  const { approvalId, actor, callId, taskId, tool, risk, strength, rule, resource, account } = approval;
+  const { approvalId, actor, callId, taskId, tool, risk, strength, rule, resource, account } = tellApproval(
+    ctx,
+    approval,
+  );
   const known = { tool: tool?.name, version: tool?.version, risk, strength, rule, resource, account };
   ctx.ports.events.emit({
     id: `${callId}:${step}`,

@@ -6,6 +6,7 @@ import type { RouterServices } from '../router-services.ts';
 import type { ApprovalBook, BookEntry } from './approval-book.ts';
 import { decideApproval } from './decide-approval.ts';
 import { readApproval } from './read-approval.ts';
+import { tellApproval } from './tell-approval.ts';
 
 type Request<V extends keyof typeof RPC> = z.output<(typeof RPC)[V]['request']>;
 
@@ -59,7 +60,7 @@ export const listApprovals = async (
     left -= record === undefined ? 0 : Buffer.byteLength(JSON.stringify(record));
     if (left < 0 && page.length > 0) break;
     last = entry;
-    if (record !== undefined && maySee(approver, record)) page.push(record);
+    if (record !== undefined && maySee(approver, record)) page.push(tellApproval(ctx, record));
   }
   const ends = last === undefined || last === entries.at(-1) ? undefined : last;
   return {
@@ -72,9 +73,9 @@ export const listApprovals = async (
 export const getApproval = (
   { ctx }: RouterServices,
   { approver, approvalId }: Request<'getApproval'>,
-): Promise<ApprovalRecord> => readApproval(ctx, approver, approvalId);
+): Promise<ApprovalRecord> => readApproval(ctx, approver, approvalId).then((found) => tellApproval(ctx, found));
 
 export const decideOne = (
   { ctx }: RouterServices,
   { approvalId, ...answer }: Request<'decideApproval'>,
-): Promise<ApprovalRecord> => decideApproval(ctx, approvalId, answer);
+): Promise<ApprovalRecord> => decideApproval(ctx, approvalId, answer).then((found) => tellApproval(ctx, found));

@@ -1,6 +1,7 @@
 import type { ApprovalRecord, ApprovalStrength, CallRecord, RiskGroup } from '@toolfabric/contract';
 import { boundDigest, renderPreview } from '@toolfabric/governance';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
+import { redactionRulesOf } from '@toolfabric/results';
 import type { RouterContext } from '../router-context.ts';
 import type { RouterServices } from '../router-services.ts';
 import { emitApproval } from './approval-events.ts';
@@ -24,11 +25,12 @@ export const approvalFor = async (services: RouterServices, call: CallRecord): P
   const { ctx } = services;
   const contract = await ctx.contractOf(tool);
   const files = await boundFiles(services, contract, call);
+  const hide = ctx.hideFor(actor.tenant, redactionRulesOf(contract.governance));
   const { account, resource, raisedBy = [] } = decision;
   const risk = decision.risk ?? call.risk ?? contract.governance.risk;
   const about = { ...(account === undefined ? {} : { account }), ...(resource === undefined ? {} : { resource }) };
   const command = testCommand === undefined ? {} : { command: testCommand };
-  const preview = renderPreview({ actor, contract, args, risk, raisedBy, files, ...about, ...command });
+  const preview = renderPreview({ actor, contract, args, risk, raisedBy, files, hide, ...about, ...command });
   const now = ctx.clock.now();
   const shown = {
     rule: decision.rule,

@@ -22,6 +22,8 @@ import { approvalFor, askForApproval } from './ask-for-approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { decideApproval, refuseEndedTask, storeAnswer } from './decide-approval.ts';
 import { closed, readApproval, waitingCall } from './read-approval.ts';
+import { refuseMarks } from './refuse-marks.ts';
+import { tellApproval } from './tell-approval.ts';
 
 type Edit = z.output<(typeof RPC)['editApproval']['request']>;
 
@@ -112,6 +114,7 @@ export const editApproval = async (services: RouterServices, edit: Edit): Promis
   if (callId === approval.callId) throw new FabricError('conflict', 'this request key is that of the call itself');
   const old = await readCall(ctx, approval.actor.tenant, approval.callId);
   if (old === undefined) throw closed('the call was never accepted');
+  refuseMarks(approval, old.value.args, edit.args);
   if (approval.replacedBy !== callId) await refuseEndedTask(ctx, await waitingCall(ctx, approval));
   const fresh = await checkNew(services, edit, old.value, callId);
   const replaced = await storeAnswer(ctx, approval, { approver, verdict: 'deny', reason, replacedBy: callId });
@@ -120,5 +123,9 @@ export const editApproval = async (services: RouterServices, edit: Edit): Promis
   await checkApproval(ctx, old);
   const granted = await approveNew(ctx, edit, call);
   const after = (await readCall(ctx, call.value.actor.tenant, callId)) ?? call;
-  return { approval: granted ?? replaced, replaced, call: withoutResult(viewCall(after.value)) };
+  return {
+    approval: tellApproval(ctx, granted ?? replaced),
+    replaced: tellApproval(ctx, replaced),
+    call: withoutResult(viewCall(after.value)),
+  };
 };

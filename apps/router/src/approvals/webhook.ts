@@ -5,6 +5,7 @@ import { approvalKey } from '@toolfabric/ledger';
 import type { RouterContext } from '../router-context.ts';
 import type { ApprovalBook, BookEntry } from './approval-book.ts';
 import { changeApproval } from './change-approval.ts';
+import { tellApproval } from './tell-approval.ts';
 
 export interface WebhookConfig {
   /** Of the installation's configuration alone: no call, task or tenant can name another. */
@@ -89,7 +90,7 @@ export class ApprovalWebhook {
     const stored = await ctx.ports.approvals.get(approvalKey(actor.tenant, approvalId));
     // It has moved on since the book was read: the next turn tells what it is now.
     if (stored?.value.state !== state || stored.value.told === state) return;
-    if (!(await this.#send(noticeOf(stored.value, ctx.clock.now())))) return this.#putOff(entry);
+    if (!(await this.#send(noticeOf(tellApproval(ctx, stored.value), ctx.clock.now())))) return this.#putOff(entry);
     this.#remember(entry, { count: MOST_TRIES, nextAt: 0 });
     await changeApproval(ctx, actor.tenant, approvalId, () => ({ type: 'told', state }));
   }

@@ -4,6 +4,7 @@ import { createSigner, type Logger, noFaults, noTelemetry, PACES, silentLogger, 
 import { accountsOf } from '../accounts.ts';
 import { ApprovalBook } from '../approvals/approval-book.ts';
 import { decideAgain } from '../approvals/decide-again.ts';
+import { Redactors } from '../approvals/redactors.ts';
 import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
@@ -27,6 +28,7 @@ export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: 
   const base = { ports: bus, clock: systemClock, pace: PACES.test, log, telemetry: noTelemetry };
   const watch = new LifeWatch(base, 'cli');
   const registry = new Registry(bus.registry, systemClock, log);
+  const redactors = new Redactors();
   const ctx: RouterContext = {
     isStillAllowed: (call) => isStillAllowed(services, call),
     decideAgain: (call) => decideAgain(services, call),
@@ -38,6 +40,7 @@ export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: 
     recent: new RecentCalls(100),
     recordPayloads: () => {},
     recordDecision: () => {},
+    hideFor: (tenant, rules) => redactors.for(tenant, rules),
     policyMark: () => ({}),
     decideQueued: async () => ({ verdict: 'same' as const }),
     notify: () => {},

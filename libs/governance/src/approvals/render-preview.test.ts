@@ -2,7 +2,7 @@ import { parseContract } from '@toolfabric/catalogue';
 import { MAX_PREVIEW } from '@toolfabric/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PreviewInput, renderPreview } from './render-preview.ts';
+import { type Hide, type PreviewInput, renderPreview } from './render-preview.ts';
 import { behindBars, onOneLine } from './show-plainly.ts';
 
 const contract = (preview?: string) =>
@@ -23,6 +23,22 @@ const contract = (preview?: string) =>
     governance: { risk: 'external_write', idempotent: false, ...(preview === undefined ? {} : { preview }) },
   });
 
+/** Hides one word, by a mark. */
+const hiding = (): Hide => {
+  let count = 0;
+  const text = (source: string): string => {
+    count += source.split('SESAME').length - 1;
+    return source.replaceAll('SESAME', '[redacted:password:00000000]');
+  };
+  return {
+    text,
+    json: <T>(value: T): T => JSON.parse(text(JSON.stringify(value))) as T,
+    get count() {
+      return count;
+    },
+  };
+};
+
 const input = (args: Record<string, unknown>, changes: Partial<PreviewInput> = {}): PreviewInput => ({
   actor: { tenant: 'acme', user: 'ada', agent: 'coder' },
   contract: contract('post a comment on {/repo}#{/number}'),
@@ -32,6 +48,7 @@ const input = (args: Record<string, unknown>, changes: Partial<PreviewInput> = {
   account: 'shop-bot',
   resource: 'github:repo:shop/checkout#4821',
   files: [],
+  hide: { text: (text) => text, json: (value) => value, count: 0 },
   ...changes,
 });
 
@@ -101,6 +118,31 @@ describe('a preview', () => {
     const named = renderPreview(input({ repo: hidden, number: 1 }, { account: hidden, resource: hidden })).text;
     expect(named).toContain(`comment on ${shown}#1`);
     expect(named).toContain(`as: ${shown}\non: ${shown}`);
+  });
+
+  it('RS-5: shows no secret wherever it stood, says that something is hidden, and is not whole then', () => {
+    const { text, whole } = renderPreview(
+      input(
+        { repo: 'SESAME', number: 1, body: `${'x'.repeat(200)}SESAME`, SESAME: { list: ['SESAME'] } },
+        {
+          resource: 'github:repo:SESAME',
+          account: 'SESAME',
+          files: [{ path: 'a/SESAME.sh', sha256: 'ab'.repeat(32) }],
+          command: { argv: ['node', '--key=SESAME'], cwd: 'SESAME' },
+          hide: hiding(),
+        },
+      ),
+    );
+    expect(text).not.toContain('SESAME');
+    expect(text.match(/\[redacted:password:0{8}\]/g)?.length).toBe(10);
+    expect(text).toContain('\nhidden: secrets stand as [redacted:<kind>:<digits>]; what runs is what was sent\n');
+    expect(whole).toBe(false);
+    expect(renderPreview(input(comment, { hide: hiding() }))).toEqual(renderPreview(input(comment)));
+  });
+
+  it('RS-5: a secret at the cut of the sentence leaves no half of it', () => {
+    const { text } = renderPreview(input({ repo: `${'r'.repeat(157)}SESAME`, number: 1 }, { hide: hiding() }));
+    expect(text).not.toContain('SES');
   });
 
   it('no text of an argument can pass for a line of the preview', () => {

@@ -3,6 +3,14 @@ import { type Actor, type BoundFile, MAX_PREVIEW, type RiskGroup, type ToolContr
 import { shellMeaning } from '../extract-programs.ts';
 import { behindBars, onOneLine } from './show-plainly.ts';
 
+/** Puts a mark in the place of each secret: `[redacted:<kind>:<digits>]`. */
+export interface Hide {
+  text(text: string): string;
+  json<T>(value: T): T;
+  /** Marks that were made so far. */
+  readonly count: number;
+}
+
 export interface PreviewInput {
   readonly actor: Actor;
   readonly contract: ToolContract;
@@ -14,11 +22,13 @@ export interface PreviewInput {
   readonly files: readonly BoundFile[];
   /** What runs beside the arguments, such as the declared test command of the task. */
   readonly command?: { readonly argv: readonly string[]; readonly cwd?: string | undefined };
+  /** With the rules of the contract. */
+  readonly hide: Hide;
 }
 
 export interface Preview {
   readonly text: string;
-  /** All of it is shown; otherwise the rest was cut away, and a person does not know what they say yes to. */
+  /** All of it is shown; otherwise something was cut away or hidden, and a person does not know all that they say yes to. */
   readonly whole: boolean;
 }
 
@@ -67,17 +77,37 @@ function* linesOf(value: unknown, name: string): Generator<string, void, void> {
   for (const [key, item] of parts) yield* linesOf(item, `${name === '' ? '' : `${name} `}${onOneLine(key)}`);
 }
 
+/** Before anything is cut, so that no half of a secret is left. How a shell text runs is told of the text as it is. */
+const withoutSecrets = (input: PreviewInput) => {
+  const { contract, args, resource, account, files, command, hide } = input;
+  const meaning = shellMeaning(contract, args);
+  return {
+    ...input,
+    args: hide.json(args),
+    files: files.map(({ path, sha256 }) => ({ path: hide.text(path), sha256 })),
+    ...(resource === undefined ? {} : { resource: hide.text(resource) }),
+    ...(account === undefined ? {} : { account: hide.text(account) }),
+    ...(command === undefined ? {} : { command: { argv: hide.json(command.argv), cwd: hide.text(command.cwd ?? '') } }),
+    ...(meaning === undefined ? {} : { meaning: hide.text(meaning) }),
+  };
+};
+
+const hiddenLine = (count: number): string =>
+  `hidden: ${count === 1 ? 'a secret stands' : 'secrets stand'} as [redacted:<kind>:<digits>]; what runs is what was sent`;
+
 function* previewLines(input: PreviewInput): Generator<string, void, void> {
-  const { actor, contract, args, risk, raisedBy, account, resource, files, command } = input;
-  yield `${onOneLine(actor.user)}, through the agent ${onOneLine(actor.agent)}, wants to: ${sentenceOf(input)}`;
+  const before = input.hide.count;
+  const shown = withoutSecrets(input);
+  const { actor, contract, args, risk, raisedBy, account, resource, files, command, meaning } = shown;
+  yield `${onOneLine(actor.user)}, through the agent ${onOneLine(actor.agent)}, wants to: ${sentenceOf(shown)}`;
   yield account === undefined ? 'as: no outside account' : `as: ${onOneLine(account)}`;
   if (resource !== undefined) yield `on: ${onOneLine(resource)}`;
   yield `risk: ${risk}${raisedBy.length === 0 ? '' : `, raised by ${raisedBy.map(onOneLine).join(', ')}`}`;
   yield `tool: ${contract.name}@${contract.version}`;
-  const meaning = shellMeaning(contract, args);
+  if (input.hide.count > before) yield hiddenLine(input.hide.count - before);
   if (meaning !== undefined) yield `runs: ${onOneLine(meaning)}`;
   if (command !== undefined) {
-    yield `runs, in ${onOneLine(command.cwd ?? 'the workspace')}:`;
+    yield `runs, in ${onOneLine(command.cwd || 'the workspace')}:`;
     for (const word of command.argv) yield* behindBars(word);
   }
   for (const { path, sha256 } of files) yield `file: ${onOneLine(path)} as it is now, ${sha256.slice(0, 16)}`;
@@ -90,11 +120,12 @@ function* previewLines(input: PreviewInput): Generator<string, void, void> {
 const CUT = '… the rest does not fit here and is not shown';
 
 /**
- * Who, as which account, does what to what, with the whole body (PO-3). Nothing in it is hidden: what would not be seen
- * is written out. At most `MAX_PREVIEW` characters.
+ * Who, as which account, does what to what, with the whole body (PO-3). What would not be seen is written out. A
+ * secret is the one thing that is hidden, behind a mark, and the preview says so (RS-5). At most `MAX_PREVIEW` characters.
  */
 export const renderPreview = (input: PreviewInput): Preview => {
   const lines: string[] = [];
+  const before = input.hide.count;
   let left = MAX_PREVIEW - CUT.length - 1;
   let count = 0;
   for (const line of previewLines(input)) {
@@ -103,5 +134,5 @@ export const renderPreview = (input: PreviewInput): Preview => {
     if (left < 0 || count > MOST_VALUES) return { text: [...lines, CUT].join('\n'), whole: false };
     lines.push(line);
   }
-  return { text: lines.join('\n'), whole: true };
+  return { text: lines.join('\n'), whole: input.hide.count === before };
 };
