@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '@toolfabric/kernel';
-import { afterAll, beforeAll } from 'vitest';
 import type { WorkspaceRecord } from '../workspace/workspace-record.ts';
 import { callTool, type Fixture, isRoot, makeFixture, makeWorkspace } from './driver-fixture.ts';
 import { git, makeRepository } from './git-repository.ts';
@@ -18,8 +17,13 @@ export const look = ({ root }: WorkspaceRecord, ...args: string[]): string =>
 export const atRemote = (path: string, ...args: string[]): string => git(path, '-c', 'safe.directory=*', ...args);
 export const data = (outcome: { data?: unknown }): Record<string, Json> => outcome.data as Record<string, Json>;
 
+interface Hooks {
+  readonly beforeAll: (run: () => Promise<void>) => void;
+  readonly afterAll: (run: () => Promise<void>) => void;
+}
+
 /** A driver whose tools write to clones and push to bare repositories; made and removed with the file of tests that asks. */
-export const useGitFixture = () => {
+export const useGitFixture = ({ beforeAll, afterAll }: Hooks) => {
   let made: Fixture | undefined;
   let count = 0;
   const fixture = (): Fixture => {
@@ -31,7 +35,7 @@ export const useGitFixture = () => {
     made = await makeFixture({ remotes: true });
     mkdirSync(join(made.base, 'remotes'), { mode: 0o755 });
   });
-  afterAll(() => made?.remove());
+  afterAll(async () => made?.remove());
 
   /** A clone of a fresh repository: the tools write to what belongs to the user of the workspace. */
   const makeClone = async (files: Record<string, string> = { 'a.txt': 'one\n' }): Promise<WorkspaceRecord> => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, errorType, probeTool } from '../testing/driver-fixture.ts';
 import { look, put, useGitFixture } from '../testing/git-fixture.ts';
 
-const { fixture, makeClone } = useGitFixture();
+const { fixture, makeClone } = useGitFixture({ beforeAll, afterAll });
 
 describe('CL-2: git.branch', () => {
   it('makes a branch where the workspace is, and switches to it; files stay', async () => {

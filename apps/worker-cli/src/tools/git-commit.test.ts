@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '@toolfabric/kernel';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, errorType, probeTool } from '../testing/driver-fixture.ts';
 import { data, look, put, useGitFixture } from '../testing/git-fixture.ts';
 
-const { fixture, makeClone } = useGitFixture();
+const { fixture, makeClone } = useGitFixture({ beforeAll, afterAll });
 
 describe('CL-2: git.commit', () => {
   it('commits what changed, new and deleted files too, in the name of the user and by the agent', async () => {

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, errorType, isRoot } from '../testing/driver-fixture.ts';
 import { look, put, useGitFixture } from '../testing/git-fixture.ts';
 
-const { commitOf, fixture, makeClone, makeRemote } = useGitFixture();
+const { commitOf, fixture, makeClone, makeRemote } = useGitFixture({ beforeAll, afterAll });
 
 /** Everything in a repository that could start a program, each of which would leave `mark` behind. */
 const booby = (repository: string, mark: string): void => {

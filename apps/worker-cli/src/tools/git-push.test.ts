@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, errorType, probeTool } from '../testing/driver-fixture.ts';
 import { atRemote, look, put, useGitFixture } from '../testing/git-fixture.ts';
 
-const { commitOf, fixture, makeClone, makeRemote } = useGitFixture();
+const { commitOf, fixture, makeClone, makeRemote } = useGitFixture({ beforeAll, afterAll });
 
 describe('CL-2: git.push', () => {
   it('sends a commit to a branch of a bare repository, and the same again is the same', async () => {
