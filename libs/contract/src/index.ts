@@ -1,5 +1,6 @@
 export * from './approvals.ts';
 export * from './artifact.ts';
+export * from './egress.ts';
 export * from './error-table.ts';
 export * from './events.ts';
 export * from './governance.ts';

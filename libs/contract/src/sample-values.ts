@@ -285,3 +285,25 @@ export const approval = {
   told: 'pending' as const,
 };
 export const batched = { callId, approvalId: 'a-3', state: 'granted' as const };
+
+export const egressRule = {
+  host: '*.tracker.example.com',
+  scheme: 'https' as const,
+  ports: [443, 8443],
+  methods: ['GET', 'POST'],
+  paths: ['/api/v1'],
+  addresses: ['10.1.0.0/16', 'fd00:1::/64'],
+  credential: 'user:tracker',
+  keys: [sha],
+};
+export const egressPermit = {
+  kind: 'web',
+  actor,
+  taskId,
+  callId,
+  epoch: 1,
+  rules: [egressRule],
+  maxBytes: 5_000_000,
+  maxConnections: 8,
+  expires: at + 60_000,
+};
