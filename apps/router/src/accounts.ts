@@ -1,5 +1,7 @@
 import type { QuotaConfig } from '@toolfabric/governance';
 import { isAnswered } from '@toolfabric/ledger';
+import type { ApprovalBook } from './approvals/approval-book.ts';
+import { WaitingApprovals } from './approvals/waiting-approvals.ts';
 import { BudgetDesk } from './budget/budget-desk.ts';
 import { readCall } from './change-call.ts';
 import { LiveRouters } from './quota/live-routers.ts';
@@ -8,7 +10,7 @@ import type { RouterContext } from './router-context.ts';
 import { TaintBook } from './taint/taint-book.ts';
 
 /** What this router keeps account of: taint, budgets, quotas, and among how many the quotas are shared. */
-export const accountsOf = (ctx: RouterContext, config: QuotaConfig) => {
+export const accountsOf = (ctx: RouterContext, config: QuotaConfig, book: ApprovalBook) => {
   const { ports, clock } = ctx;
   const routers = new LiveRouters(ctx);
   const isOver = async (tenant: string, callId: string): Promise<boolean> => {
@@ -19,6 +21,8 @@ export const accountsOf = (ctx: RouterContext, config: QuotaConfig) => {
     taints: new TaintBook(ports.taints, clock),
     budgets: new BudgetDesk(ports.uses, clock),
     routers,
+    approvals: book,
+    waiting: new WaitingApprovals({ book, config, clock, share: () => routers.share }),
     quotas: new Quotas({ config, clock, share: () => routers.share, isOver }),
   };
 };

@@ -122,6 +122,11 @@ export interface CheckedCall {
   readonly confirm: () => Promise<void>;
 }
 
+export interface CheckOptions {
+  /** The call that ends when this one begins. */
+  readonly inPlaceOf?: CallRecord;
+}
+
 /**
  * The checks of design §3, row 2, in order: shape, task scope, resolve, schema, policy, execution. Each is a pure
  * function over what was read; the first refusal is thrown as a typed error. What comes out is the record to accept.
@@ -130,6 +135,7 @@ export const checkCall = async (
   services: RouterServices,
   request: CallRequest,
   callId: string,
+  { inPlaceOf }: CheckOptions = {},
 ): Promise<CheckedCall> => {
   const { ctx, registry, policy } = services;
   const { actor } = request;
@@ -185,6 +191,7 @@ export const checkCall = async (
   };
   checkMessage(record);
   services.quotas.checkPool(actor.tenant, route.kind);
+  await services.waiting.enter(record, inPlaceOf?.approvalId);
   const share = { record, task, contract, requestKey: request.requestKey };
   await takeBudget(services, share);
   return {

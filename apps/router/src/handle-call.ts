@@ -9,6 +9,7 @@ import {
   proposedTool,
   toFabricError,
 } from '@toolfabric/kernel';
+import { approvalIdFor } from './approvals/approval-id.ts';
 import { approvalFor, askForApproval } from './approvals/ask-for-approval.ts';
 import { readCall } from './change-call.ts';
 import { checkCall } from './check-call.ts';
@@ -29,6 +30,7 @@ const refuse = (services: RouterServices, watched: WatchedCall, callId: string, 
   const { request } = watched;
   const now = ctx.clock.now();
   watched.refused(callId, error);
+  if (error.type === 'rate_limited') return refuseLimited(services, request, error);
   const [name = '', version = ''] = request.tool.split('@');
   ctx.ports.events.emit({
     id: `${callId}:refused:${now}`,
@@ -72,6 +74,7 @@ const answer = async (services: RouterServices, watched: WatchedCall): Promise<C
     const call = await startCall(ctx, record, confirm);
     return viewCall(call.value);
   } catch (thrown) {
+    services.waiting.leave(approvalIdFor(callId));
     if (!(thrown instanceof FabricError) || isOutage(thrown)) throw thrown;
     const earlier =
       callId === '' || thrown.type === 'conflict' ? undefined : await readCall(ctx, request.actor.tenant, callId);

@@ -1,5 +1,6 @@
 import type { CallFacts } from '@toolfabric/ports';
 import type { ApprovalBook } from './approvals/approval-book.ts';
+import type { WaitingApprovals } from './approvals/waiting-approvals.ts';
 import type { BudgetDesk } from './budget/budget-desk.ts';
 import type { RouterPolicy } from './policy/router-policy.ts';
 import type { LiveRouters } from './quota/live-routers.ts';
@@ -22,6 +23,7 @@ export interface RouterServices {
   /** Among how many the quotas are shared. */
   readonly routers: LiveRouters;
   readonly approvals: ApprovalBook;
+  readonly waiting: WaitingApprovals;
   readonly lives: ReadonlyMap<string, LifeWatch>;
   /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
   readonly fill: { share: number };

@@ -127,12 +127,11 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     registry,
     policy,
     tasks: new TaskCache(bus.tasks, KNOWN_TASKS),
-    ...accountsOf(ctx, config.quotas ?? parseQuotas({})),
+    ...accountsOf(ctx, config.quotas ?? parseQuotas({}), approvals),
     lives,
     fill: { share: 0 },
     tenancy: config.tenancy,
     environment: config.environment,
-    approvals,
   };
   return { services, policy, mark };
 };

@@ -1,6 +1,6 @@
 import type { Actor, ApprovalRecord, ApprovalState } from '@toolfabric/contract';
 import type { Clock } from '@toolfabric/kernel';
-import { isApprovalOver, openKey } from '@toolfabric/ledger';
+import { approvalKey, isApprovalOver, openKey } from '@toolfabric/ledger';
 import type { Changed } from '@toolfabric/ports';
 
 /** Answered approvals that are remembered, for whoever follows. */
@@ -44,6 +44,8 @@ export class ApprovalBook {
   readonly #next: Next;
   readonly #clock: Clock;
   readonly #open = new Map<string, BookEntry>();
+  /** Those that are pending, by tenant. */
+  readonly #waiting = new Map<string, Map<string, BookEntry>>();
   /** The oldest first. */
   readonly #answered = new Map<string, BookEntry>();
   /** By the key of the OPEN entry: since when nobody looked. */
@@ -66,6 +68,18 @@ export class ApprovalBook {
     const now = this.#clock.now();
     const waits = (entry: BookEntry) => entry.state === 'pending' && !isApprovalOver(entry, now);
     return [...this.#open.values()].filter(waits).sort(byAge);
+  }
+
+  /** Those of one tenant that a person is asked about now. */
+  waitingOf(tenant: string): BookEntry[] {
+    const now = this.#clock.now();
+    return [...(this.#waiting.get(tenant)?.values() ?? [])].filter((entry) => !isApprovalOver(entry, now));
+  }
+
+  /** Whether it was stored, as far as this router has read. */
+  knows(tenant: string, approvalId: string): boolean {
+    const key = approvalKey(tenant, approvalId);
+    return this.#open.has(key) || this.#answered.has(key);
   }
 
   get all(): BookEntry[] {
@@ -103,21 +117,31 @@ export class ApprovalBook {
     if (this.#clock.monotonic() - this.#forgotAt < LOOK_EVERY_MS) return;
     this.#forgotAt = this.#clock.monotonic();
     const before = this.#clock.now() - GONE_MS;
-    for (const [key, { expiresAt }] of this.#open) if (expiresAt < before) this.#open.delete(key);
+    for (const [key, entry] of this.#open) if (entry.expiresAt < before) this.#close(key, entry);
     for (const [key, { entry }] of this.#resting) if (entry.expiresAt < before) this.#resting.delete(key);
+  }
+
+  #close(key: string, { actor }: BookEntry): void {
+    this.#open.delete(key);
+    const waiting = this.#waiting.get(actor.tenant);
+    waiting?.delete(key);
+    if (waiting?.size === 0) this.#waiting.delete(actor.tenant);
   }
 
   #put(key: string, entry: BookEntry): void {
     const rests = openKey(entry.actor.tenant, entry.callId);
+    const { tenant } = entry.actor;
     if (entry.state === 'pending') {
       this.#open.set(key, entry);
+      const waiting = this.#waiting.get(tenant) ?? new Map<string, BookEntry>();
+      this.#waiting.set(tenant, waiting.set(key, entry));
       // A call that was asked about just now may not be stored yet: its entry is left alone all the same.
       this.#resting.set(rests, { entry, lookedAt: this.#clock.monotonic() });
       return;
     }
     this.#resting.delete(rests);
+    this.#close(key, entry);
     if (entry.state === 'granted') return void this.#open.set(key, entry);
-    this.#open.delete(key);
     this.#answered.delete(key);
     this.#answered.set(key, entry);
     const oldest = this.#answered.keys().next();

@@ -18,6 +18,7 @@ import type { RouterServices } from '../router-services.ts';
 import { startCall } from '../start-call.ts';
 import { viewCall } from '../view-call.ts';
 import { emitApproval } from './approval-events.ts';
+import { approvalIdFor } from './approval-id.ts';
 import { approvalFor, askForApproval } from './ask-for-approval.ts';
 import { checkApproval } from './check-approval.ts';
 import { decideApproval, refuseEndedTask, storeAnswer } from './decide-approval.ts';
@@ -86,7 +87,7 @@ const approveNew = async (ctx: RouterContext, edit: Edit, call: StoredCall): Pro
 /** Every check of the new call, and whether this person may say yes to it: what it is about may lie elsewhere. */
 const checkNew = async (services: RouterServices, edit: Edit, old: CallRecord, callId: string) => {
   const { ctx } = services;
-  const { record, confirm } = await checkCall(services, requestFor(old, edit), callId);
+  const { record, confirm } = await checkCall(services, requestFor(old, edit), callId, { inPlaceOf: old });
   const next = inPlaceOf(record, old);
   const asked = await approvalFor(services, next);
   if (asked !== undefined) forbidUnlessDecider(edit, asked, ctx.clock.now());
@@ -98,24 +99,20 @@ const checkNew = async (services: RouterServices, edit: Edit, old: CallRecord, c
   };
 };
 
-/**
- * A person changes the arguments and approves them. The new arguments pass every check as a call of the one who asked,
- * before anything is stored; then the old approval is denied, naming its successor, so that never both can run; then
- * the new call is accepted and approved. Each step is create-or-verify: a retry with the same request key goes on.
- */
-export const editApproval = async (services: RouterServices, edit: Edit): Promise<RpcReply<'editApproval'>> => {
+interface Replaced {
+  readonly approval: ApprovalRecord;
+  readonly old: StoredCall;
+  /** Of the call that takes the place of `old`. */
+  readonly callId: string;
+}
+
+const replace = async (
+  services: RouterServices,
+  edit: Edit,
+  { approval, old, callId }: Replaced,
+): Promise<RpcReply<'editApproval'>> => {
   const { ctx } = services;
-  const { approver, approvalId, reason, requestKey } = edit;
-  checkRoom(services);
-  const approval = await readApproval(ctx, approver, approvalId);
-  const now = ctx.clock.now();
-  forbidUnlessDecider(edit, approval, now);
-  const callId = callIdFor(approval.actor, requestKey, now);
-  if (callId === approval.callId) throw new FabricError('conflict', 'this request key is that of the call itself');
-  const old = await readCall(ctx, approval.actor.tenant, approval.callId);
-  if (old === undefined) throw closed('the call was never accepted');
-  refuseMarks(approval, old.value.args, edit.args);
-  if (approval.replacedBy !== callId) await refuseEndedTask(ctx, await waitingCall(ctx, approval));
+  const { approver, reason } = edit;
   const fresh = await checkNew(services, edit, old.value, callId);
   const replaced = await storeAnswer(ctx, approval, { approver, verdict: 'deny', reason, replacedBy: callId });
   const call = await fresh.start();
@@ -128,4 +125,50 @@ export const editApproval = async (services: RouterServices, edit: Edit): Promis
     replaced: tellApproval(ctx, replaced),
     call: withoutResult(viewCall(after.value)),
   };
+};
+
+type Entering = Pick<CallRequest, 'actor' | 'tool'> & { readonly callId: string };
+
+/** RT-6: the new call counts as one of the actor whose call it is. Throws `rate_limited`. */
+const withinQuotas = async (
+  { quotas, waiting }: RouterServices,
+  { actor, tool, callId }: Entering,
+  run: () => Promise<RpcReply<'editApproval'>>,
+): Promise<RpcReply<'editApproval'>> => {
+  const leave = quotas.enter({ actor, tool }, callId);
+  let isAccepted = false;
+  try {
+    const reply = await run();
+    isAccepted = !ANSWERED.has(reply.call.state);
+    return reply;
+  } catch (thrown) {
+    waiting.leave(approvalIdFor(callId));
+    throw thrown;
+  } finally {
+    leave(isAccepted);
+  }
+};
+
+/**
+ * A person changes the arguments and approves them. The new arguments pass every check as a call of the one who asked,
+ * before anything is stored; then the old approval is denied, naming its successor, so that never both can run; then
+ * the new call is accepted and approved. Each step is create-or-verify: a retry with the same request key goes on.
+ */
+export const editApproval = async (services: RouterServices, edit: Edit): Promise<RpcReply<'editApproval'>> => {
+  const { ctx } = services;
+  const { approver, approvalId, requestKey } = edit;
+  checkRoom(services);
+  const approval = await readApproval(ctx, approver, approvalId);
+  const now = ctx.clock.now();
+  forbidUnlessDecider(edit, approval, now);
+  const callId = callIdFor(approval.actor, requestKey, now);
+  if (callId === approval.callId) throw new FabricError('conflict', 'this request key is that of the call itself');
+  const old = await readCall(ctx, approval.actor.tenant, approval.callId);
+  if (old === undefined) throw closed('the call was never accepted');
+  refuseMarks(approval, old.value.args, edit.args);
+  if (approval.replacedBy !== callId) await refuseEndedTask(ctx, await waitingCall(ctx, approval));
+  const tool = old.value.tool.name;
+  return withinQuotas(services, { actor: approval.actor, tool, callId }, () =>
+    replace(services, edit, { approval, old, callId }),
+  );
 };

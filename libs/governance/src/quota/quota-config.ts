@@ -19,6 +19,9 @@ const TenantQuota = z.strictObject({
   queuedPerPool: count.optional(),
   /** Requests that one router answers at once. */
   requests: count.optional(),
+  /** Calls that wait for a person, all together and of one actor. */
+  approvals: count.optional(),
+  approvalsPerActor: count.optional(),
   tools: z.record(ToolName, Quota).optional(),
 });
 
@@ -35,10 +38,15 @@ export interface TenantLimits {
   readonly inFlight: number;
   readonly queuedPerPool: number;
   readonly requests: number;
+  readonly approvals: number;
+  readonly approvalsPerActor: number;
   readonly tools: ReadonlyMap<string, QuotaInput>;
 }
 
-const GENEROUS = { perSecond: 5_000, burst: 10_000, inFlight: 50_000, queuedPerPool: 20_000, requests: 512 } as const;
+const GENEROUS = {
+  ...{ perSecond: 5_000, burst: 10_000, inFlight: 50_000, queuedPerPool: 20_000, requests: 512 },
+  ...{ approvals: 2_000, approvalsPerActor: 500 },
+} as const;
 
 /** Throws `invalid_request` that names every place which does not fit. */
 export const parseQuotas = (input: unknown): QuotaConfig => {
