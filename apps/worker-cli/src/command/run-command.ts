@@ -1,3 +1,4 @@
+import type { WritablePlaces } from '@toolfabric/governance';
 import { FabricError, type Json, randomId } from '@toolfabric/kernel';
 import type { Redactor, ToolContext } from '@toolfabric/worker-runtime';
 import type { Changes } from '../changes/compare.ts';
@@ -14,6 +15,8 @@ import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
 import type { CommandSettings } from './command-settings.ts';
 import { gitBinds } from './git-binds.ts';
+import { refuseSharedFiles } from './shared-files.ts';
+import { standingPlaces, workspaceBinds } from './writable-binds.ts';
 
 /** Where a command sees its workspace. */
 export const INSIDE_WORKSPACE = '/workspace';
@@ -98,19 +101,28 @@ class Run {
   readonly #workspace: OpenWorkspace;
   readonly #ctx: ToolContext;
   readonly #request: CommandRequest;
+  readonly #places: WritablePlaces | undefined;
   readonly id = randomId();
   before: Before | undefined;
 
-  constructor(settings: CommandSettings, workspace: OpenWorkspace, ctx: ToolContext, request: CommandRequest) {
+  constructor(
+    settings: CommandSettings,
+    workspace: OpenWorkspace,
+    ctx: ToolContext,
+    request: CommandRequest,
+    places: WritablePlaces | undefined,
+  ) {
     this.#settings = settings;
     this.#workspace = workspace;
     this.#ctx = ctx;
     this.#request = request;
+    this.#places = places;
   }
 
   /** While the sandbox is being made: the look at the workspace, and the promise to the ledger (protocol 5). */
   ready = async (): Promise<void> => {
     const { contents, records } = this.#settings;
+    if (this.#places !== undefined) await refuseSharedFiles(this.#workspace.root, this.#places);
     this.before = await lookBefore(this.#workspace.root, contents.of(this.#workspace.record.id));
     checkSize(this.before, this.#settings, this.#request);
     throwIfStopped(this.#ctx.signal);
@@ -150,17 +162,17 @@ export const runCommand = async (
 ): Promise<Begun> => {
   await removeLeftover(workspace.root, lock);
   await stillThere(workspace);
-  const run = new Run(settings, workspace, ctx, request);
+  const places = ctx.writable === undefined ? undefined : await standingPlaces(workspace, ctx.writable);
+  const run = new Run(settings, workspace, ctx, request, places);
   const streams = openStreams(settings, ctx, request);
   const { confinement } = settings;
-  const root = workspace.root.path;
   const ended = await runConfined(confinement, {
     command: request.resolved.command,
     env: request.resolved.env,
     binds: [
       { source: confinement.etc, target: '/etc', writable: false },
       ...confinement.toolchains.map((directory) => ({ source: directory, target: directory, writable: false })),
-      { source: root, target: INSIDE_WORKSPACE, writable: true },
+      ...workspaceBinds(workspace.root, INSIDE_WORKSPACE, places),
       ...gitBinds(workspace.root, INSIDE_WORKSPACE),
     ],
     cwd: request.cwd === '' ? INSIDE_WORKSPACE : `${INSIDE_WORKSPACE}/${request.cwd}`,

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isWholeWritable } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import type { ToolContext } from '@toolfabric/worker-runtime';
 import { runConfined } from '../confine/run-confined.ts';
@@ -38,6 +39,12 @@ export const checkOwnRepository = (root: OpenRoot): void => {
     if (kindOf(`${at}/${part}`) !== 'file') throw refused(`.git/${part} of this workspace is no file of its own`);
 };
 
+/** The router knows it too; who carries it out holds to it (PO-9). Throws `constraint_violated`. */
+export const checkRepositoryWritable = ({ writable }: Pick<ToolContext, 'writable'>): void => {
+  if (writable === undefined || isWholeWritable(writable, '.git')) return;
+  throw new FabricError('constraint_violated', '.git/** is not writable in this task');
+};
+
 export interface GitWrite {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -59,6 +66,7 @@ export const writeGit = async (
   const git = needProgram(confinement.programs, 'git');
   const { root, record } = workspace;
   checkOwnRepository(root);
+  checkRepositoryWritable(ctx);
   const end = await runConfined(confinement, {
     command: [git, '--no-pager', ...settingArgs(GIT_SETTINGS), ...write.args],
     env: { ...GIT_ENV, GIT_DIR: GIT_DIRECTORY, GIT_COMMON_DIR: GIT_DIRECTORY, ...write.env },

@@ -28,6 +28,10 @@ const place = (index: number): string => `/reach/${index}`;
 const above = (binds: readonly Bind[], { source }: Bind): Bind | undefined =>
   binds.find((other) => source.startsWith(`${other.source}/`));
 
+/** Whether it, or what lies in it, is to be writable; the inner sandbox shows the rest of it read-only again. */
+const isWritten = (binds: readonly Bind[], bind: Bind): boolean =>
+  [bind, ...binds.filter(({ source }) => source.startsWith(`${bind.source}/`))].some(({ writable }) => writable);
+
 /** Where the source of a bind lies for the inner sandbox; what lies in another one is never looked up by root. */
 const reached = (binds: readonly Bind[], bind: Bind): string => {
   const holder = above(binds, bind);
@@ -71,7 +75,7 @@ export const reachCommand = (
   '/reach',
   ...binds.flatMap((bind, index) => {
     if (above(binds, bind) !== undefined) return [];
-    return [bind.writable ? '--bind' : '--ro-bind', bind.source, place(index)];
+    return [isWritten(binds, bind) ? '--bind' : '--ro-bind', bind.source, place(index)];
   }),
   '--',
   programs.setpriv,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Driver } from '../driver.ts';
 import { branchRef, headRef, identityEnv, readRef } from '../git/read-refs.ts';
 import { settleWrite } from '../git/settle-write.ts';
-import { checkOwnRepository, writeGit } from '../git/writable-git.ts';
+import { checkOwnRepository, checkRepositoryWritable, writeGit } from '../git/writable-git.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
 import { fromWorkspace } from './outcome.ts';
@@ -35,6 +35,7 @@ const branch = async (
 ): Promise<Outcome> => {
   const ref = branchRef(args.name, 'name');
   checkOwnRepository(workspace.root);
+  checkRepositoryWritable(ctx);
   const from = headRef(workspace);
   const commit = await readRef(driver, workspace, ctx, from);
   if (commit === undefined)

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Driver } from '../driver.ts';
 import { askGit, headRef, identityEnv, readRef } from '../git/read-refs.ts';
 import { settleWrite } from '../git/settle-write.ts';
-import { checkOwnRepository, writeGit } from '../git/writable-git.ts';
+import { checkOwnRepository, checkRepositoryWritable, writeGit } from '../git/writable-git.ts';
 import { jsonBytes, OVERHEAD_BYTES } from '../output/json-bytes.ts';
 import { descriptorPath } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
@@ -122,6 +122,7 @@ const commit = async (
   args: Args,
 ): Promise<Outcome> => {
   checkOwnRepository(workspace.root);
+  checkRepositoryWritable(ctx);
   const ref = headRef(workspace);
   const before = (await readRef(driver, workspace, ctx, ref)) ?? NONE;
   if (args.expected_head !== undefined && args.expected_head !== before)

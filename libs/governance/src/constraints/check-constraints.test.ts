@@ -1,17 +1,26 @@
 import type { TaskConstraints, ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
 import { describe, expect, it } from 'vitest';
-import { checkConstraints, checkConstraintsThemselves, isWritable, writableDirectories } from './check-constraints.ts';
+import { checkConstraints, checkConstraintsThemselves } from './check-constraints.ts';
+import { isWritable, writablePlaces } from './writable-places.ts';
 
 interface Parts {
   adapter?: string;
+  handler?: string;
   network?: string;
   risk?: string;
   writes?: string[];
   hosts?: string[];
 }
-const contract = ({ adapter = 'cli', network = 'none', risk = 'workspace_write', writes, hosts }: Parts) =>
-  ({ execution: { adapter, network }, governance: { risk, writes, hosts } }) as unknown as ToolContract;
+const contract = ({
+  adapter = 'cli',
+  handler = 'notes.run',
+  network = 'none',
+  risk = 'workspace_write',
+  writes,
+  hosts,
+}: Parts) =>
+  ({ execution: { adapter, handler, network }, governance: { risk, writes, hosts } }) as unknown as ToolContract;
 const check =
   (constraints: TaskConstraints, parts: Parts, facts: Partial<CallFacts> = {}) =>
   () =>
@@ -59,10 +68,44 @@ describe('writable paths', () => {
     expect(check({ writable: ['src/**'] }, { adapter: 'web', risk: 'external_write' })).not.toThrow();
   });
 
-  it('knows which globs are whole directories', () => {
-    expect(writableDirectories(['src/**', './a/b/**', '**'])).toEqual(['src', 'a/b', '']);
-    for (const glob of ['src/*.ts', '*', '../a/**', 'a/../b/**', 'a*/**', '{a,b}/**'])
-      expect(writableDirectories([glob])).toBeUndefined();
+  it.each(['process.run', 'test.run', 'shell.run'])(
+    'PO-9: %s is given what its executor can hold it to, and the glob that it cannot hold it to is named',
+    (handler) => {
+      for (const writable of [['src/**'], ['src/**', './package.json', 'docs/a.md'], [], ['*.md', '**']])
+        expect(check({ writable }, { handler })).not.toThrow();
+      for (const vague of ['*.md', '**/*.md', 'src/*', 'README.md', '{a,b}/**', 'a/../b/**', 'src/'])
+        expect(check({ writable: ['src/**', vague] }, { handler })).toThrow(
+          expect.objectContaining({ type: 'constraint_violated', message: expect.stringContaining(` ${vague},`) }),
+        );
+      expect(check({ writable: ['src/**'] }, { handler, adapter: 'sandbox' })).toThrow(VIOLATED);
+    },
+  );
+
+  it('PO-9: a text for a shell is refused by what it says it writes, and confined where it may write anywhere', () => {
+    const shell = { handler: 'shell.run', risk: 'privileged' };
+    expect(check({ writable: ['src/**'] }, shell, { writes: ['src/a', 'b'] })).toThrow(VIOLATED);
+    expect(check({ writable: ['src/**'] }, shell, { writes: ['.'] })).not.toThrow();
+    expect(check({ writable: ['src/**'] }, edit, { writes: ['.'] })).toThrow(VIOLATED);
+  });
+
+  it('PO-9: the repository is a place like any other, and a push writes none', () => {
+    for (const handler of ['git.commit', 'git.branch']) {
+      expect(check({ writable: ['src/**'] }, { handler })).toThrow(VIOLATED);
+      expect(check({ writable: ['.git/refs/**', '*.md'] }, { handler })).toThrow(VIOLATED);
+      for (const writable of [['.git/**', '*.md'], ['**']]) expect(check({ writable }, { handler })).not.toThrow();
+    }
+    expect(check({ writable: [] }, { handler: 'git.push', risk: 'external_write' })).not.toThrow();
+  });
+
+  it('tells places that can be mounted, and never more than the globs match', () => {
+    expect(writablePlaces(['src/**', './a/b/**', 'a/b/c/**', 'src/**', 'src/x', './y', 'd/z'])).toEqual({
+      directories: ['src', 'a/b'],
+      files: ['y', 'd/z'],
+    });
+    expect(writablePlaces(['src/**', '*.md', '**'])).toEqual({ directories: [''], files: [] });
+    expect(writablePlaces([])).toEqual({ directories: [], files: [] });
+    for (const glob of ['src/*.ts', '*', 'x', '../a/**', 'a/../b/**', 'a/./b/**', 'a*/**', '{a,b}/**', 'a/..', './.'])
+      expect(writablePlaces([glob])).toBeUndefined();
   });
 });
 

@@ -2,7 +2,9 @@ import type { TaskConstraints, ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import type { CallFacts } from '@toolfabric/ports';
 import { hostOf } from '../extract-hosts.ts';
+import { type ConfinedWrites, confinedWrites } from './confined-handlers.ts';
 import { compileGlob } from './glob.ts';
+import { isWholeWritable, isWritable, vagueGlobs } from './writable-places.ts';
 
 const violated = (message: string): FabricError => new FabricError('constraint_violated', message);
 
@@ -23,30 +25,38 @@ const checkHosts = (forbidden: readonly string[], { execution, governance }: Too
   }
 };
 
-/** Of a path relative to the workspace root, `..` and links resolved. */
-export const isWritable = (globs: readonly string[], path: string): boolean =>
-  !path.startsWith('/') &&
-  path.split('/').every((name) => name !== '..') &&
-  globs.some((glob) => compileGlob(glob).matches(path));
-
-/** Everything below these directories is writable, and nothing else; undefined where a glob is no whole directory. */
-export const writableDirectories = (globs: readonly string[]): string[] | undefined => {
-  const directories = globs.map((glob) => /^((?:[^*?[\]{}/]+\/)*)\*\*$/.exec(glob.replace(/^(?:\.\/)+/, ''))?.[1]);
-  return directories.every((directory) => directory !== undefined && !/(?:^|\/)\.\.?\//.test(directory))
-    ? directories.map((directory) => (directory ?? '').replace(/\/$/, ''))
-    : undefined;
-};
-
 /** Executors that a workspace is given to. */
 const HOLDS_WORKSPACE: ReadonlySet<string> = new Set(['cli', 'sandbox']);
 
+/** A text of a shell may write anywhere; its executor confines it. */
+const ANYWHERE = '.';
+
+const checkPlaces = (writable: readonly string[]): void => {
+  const [vague] = vagueGlobs(writable);
+  if (vague !== undefined)
+    throw violated(
+      `a command can be kept to whole directories (src/**) and to single files (./package.json), not to ${vague}, which the task names as writable`,
+    );
+};
+
+const checkConfined = (writable: readonly string[], writes: ConfinedWrites): void => {
+  if (writes === 'places') checkPlaces(writable);
+  if (writes === 'repository' && !isWholeWritable(writable, '.git'))
+    throw violated('this tool writes the repository, and .git/** is not writable in this task');
+};
+
 const checkWrites = (writable: readonly string[], { execution, governance }: ToolContract, facts: CallFacts): void => {
-  const outside = facts.writes.find((path) => !isWritable(writable, path));
+  const confined = confinedWrites(execution);
+  const outside = facts.writes.find(
+    (path) => !(confined === 'places' && path === ANYWHERE) && !isWritable(writable, path),
+  );
   if (outside !== undefined)
     throw violated(`${outside} may not be written in this task; writable are: ${writable.join(', ') || 'no files'}`);
   if (governance.risk === 'read' || governance.writes !== undefined || !HOLDS_WORKSPACE.has(execution.adapter)) return;
-  if (!writableDirectories(writable)?.includes(''))
+  if (isWholeWritable(writable, '')) return;
+  if (confined === undefined)
     throw violated('the task names what may be written, and what this tool writes cannot be known before it runs');
+  checkConfined(writable, confined);
 };
 
 /**
