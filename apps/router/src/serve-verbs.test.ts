@@ -115,11 +115,16 @@ describe('a request that cannot be served', () => {
     expect(logged).toHaveLength(before);
   });
 
-  it('by a fault of the router says so, without the words of the fault, and logs it', async () => {
+  it.each([
+    ['a number out of its range', () => new RangeError('secret of the inside')],
+    // As `JSON.parse` throws over what is stored: nobody sent that.
+    ['a text that it cannot parse', () => new SyntaxError('secret of the inside')],
+  ])('by a fault of the router, %s, says so, without the words of the fault, and logs it', async (_, fault) => {
+    logged.length = 0;
     const policy = {
       ...services.policy,
       couldAllow: () => {
-        throw new RangeError('secret of the inside');
+        throw fault();
       },
     };
     const registry = new Registry(bus.registry, systemClock, log);

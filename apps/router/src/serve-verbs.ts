@@ -44,8 +44,18 @@ const MAX_REQUEST_DEPTH = 64;
 
 const isVerb = (verb: string): verb is RpcVerb => Object.hasOwn(RPC, verb);
 
+/** Only here is a fault of the text one of whoever sent it. */
+const parseJson = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) throw new FabricError('invalid_request', 'the request is not JSON');
+    throw thrown;
+  }
+};
+
 const parse = <V extends RpcVerb>(verb: V, body: string): Request<V> => {
-  const value: unknown = JSON.parse(body);
+  const value = parseJson(body);
   if (depthOf(value, MAX_REQUEST_DEPTH) > MAX_REQUEST_DEPTH)
     throw new FabricError('too_deep', `the request is nested more than ${MAX_REQUEST_DEPTH} levels deep`);
   const parsed = RPC[verb].request.safeParse(value);
@@ -63,7 +73,6 @@ const toError = (thrown: unknown): FabricError => {
       retryAfterMs: 500,
       cause: thrown,
     });
-  if (thrown instanceof SyntaxError) return new FabricError('invalid_request', 'the request is not JSON');
   return toFabricError(thrown);
 };
 

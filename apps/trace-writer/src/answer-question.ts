@@ -17,8 +17,18 @@ const RETRY_MS = 2_000;
 
 const isVerb = (verb: string): verb is TraceVerb => Object.hasOwn(TRACE_RPC, verb);
 
+/** Only here is a fault of the text one of whoever sent it. */
+const parseJson = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) throw new FabricError('invalid_request', 'the question is not JSON');
+    throw thrown;
+  }
+};
+
 const parse = (verb: TraceVerb, body: string): unknown => {
-  const value: unknown = JSON.parse(body);
+  const value = parseJson(body);
   if (depthOf(value, MAX_DEPTH) > MAX_DEPTH) throw new FabricError('too_deep', 'the question is nested too deeply');
   const parsed = TRACE_RPC[verb].request.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -37,7 +47,6 @@ const notConfigured = (reason: string): FabricError =>
 const toError = (thrown: unknown): FabricError => {
   if (thrown instanceof StoreUnavailable)
     return new FabricError('traces_unavailable', thrown.message, { retryAfterMs: RETRY_MS, cause: thrown });
-  if (thrown instanceof SyntaxError) return new FabricError('invalid_request', 'the question is not JSON');
   return toFabricError(thrown);
 };
 
