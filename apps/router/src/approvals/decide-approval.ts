@@ -1,5 +1,5 @@
 import type { ApprovalRecord, Approver } from '@toolfabric/contract';
-import { mayDecide, mayDeny } from '@toolfabric/governance';
+import { isSamePerson, mayDecide, mayDeny } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { type ApprovalMove, isApprovalOver, taskKey } from '@toolfabric/ledger';
 import { stopCall } from '../cancel-call.ts';
@@ -23,10 +23,15 @@ const deciderOf = ({ user, tokenId, freshAt }: Approver) => ({
   ...(freshAt === undefined ? {} : { freshAt }),
 });
 
-/** The same answer again, whose first reply was lost. */
-const isSameAnswer = (approval: ApprovalRecord, { approver, verdict, replacedBy }: Answer): boolean => {
+/** The same answer again, whose first reply was lost. Whoever has logged in since then says more than before. */
+const isSameAnswer = (approval: ApprovalRecord, { approver, verdict, replacedBy }: Answer, now: number): boolean => {
   const { state, decidedBy, grants = [] } = approval;
-  if (state === 'pending') return verdict === 'grant' && grants.some(({ user }) => user === approver.user);
+  if (state === 'pending')
+    return (
+      verdict === 'grant' &&
+      grants.some(({ user }) => isSamePerson(user, approver.user)) &&
+      mayDecide(approver, approval, now).type !== 'grant'
+    );
   const isYes = state === 'granted' || state === 'consumed';
   const isIts = decidedBy?.user === approver.user && decidedBy.tokenId === approver.tokenId;
   return isIts && approval.replacedBy === replacedBy && (verdict === 'grant' ? isYes : state === 'denied');
@@ -69,7 +74,7 @@ export const storeAnswer = async (
 ): Promise<ApprovalRecord> => {
   const now = ctx.clock.now();
   const change = await changeApproval(ctx, approval.actor.tenant, approval.approvalId, (current) =>
-    isSameAnswer(current, answer) ? undefined : moveFor(current, answer, now),
+    isSameAnswer(current, answer, now) ? undefined : moveFor(current, answer, now),
   );
   if (change.done) {
     emitAnswer(ctx, change.value, answer);
@@ -77,7 +82,7 @@ export const storeAnswer = async (
   }
   const current = change.current?.value;
   if (current === undefined) throw closed('the approval is gone');
-  if (isSameAnswer(current, answer)) return current;
+  if (isSameAnswer(current, answer, now)) return current;
   throw closed(isApprovalOver(current, now) ? 'its time is over' : `the approval is ${current.state} by now`);
 };
 
@@ -100,7 +105,7 @@ export const decideApproval = async (
   answer: Answer,
 ): Promise<ApprovalRecord> => {
   const approval = await readApproval(ctx, answer.approver, approvalId);
-  if (approval.state !== 'pending' && isSameAnswer(approval, answer)) return approval;
+  if (approval.state !== 'pending' && isSameAnswer(approval, answer, ctx.clock.now())) return approval;
   // Who may not answer hears that, and nothing of how the call stands.
   moveFor(approval, answer, ctx.clock.now());
   const call = await waitingCall(ctx, approval);
