@@ -141,6 +141,8 @@ describe('the budget of a task, with two routers', () => {
   });
 });
 
+const approver = { ...ADA, user: 'grace', agent: 'person', tokenId: 't-grace', rights: ['approvals:decide'] };
+
 describe('a serial task, with two routers', () => {
   it('RT-7: has one call under way, and says so to the others', async () => {
     const taskId = await world.task({ mode: 'serial' });
@@ -163,5 +165,38 @@ describe('a serial task, with two routers', () => {
       const { callId } = await world.front.call({ taskId, turn: n });
       expect((await world.ended(callId)).state).toBe('ok');
     }
+  });
+
+  it('RT-7: a call with other arguments takes the place of the one that waited, and nobody comes in between', async () => {
+    const taskId = await world.task({ mode: 'serial', constraints: { confirm: ['notes.find'] } });
+    const waiting = await world.front.call({ taskId });
+    expect(waiting.state).toBe('awaiting_approval');
+    const edit = { approver, approvalId: waiting.approvalId ?? '', requestKey: uuidv7() };
+    const refused = world.front.ask('editApproval', { ...edit, args: { text: 5 } });
+    await expect(refused).rejects.toMatchObject({ type: 'invalid_arguments' });
+    expect(await world.tell({ taskId, tool: 'notes.list' })).toBe('serial_task');
+    const { call, replaced } = await world.front.ask('editApproval', { ...edit, args: { text: 'other' } });
+    expect(replaced).toMatchObject({ state: 'denied', replacedBy: call.callId });
+    expect(await world.front.ask('editApproval', { ...edit, args: { text: 'other' } })).toMatchObject({
+      call: { callId: call.callId },
+    });
+    expect((await world.ended(call.callId)).state).toBe('ok');
+    expect((await world.ended(waiting.callId)).state).toBe('denied');
+    expect((await world.bus.uses.get(useKey(ADA.tenant, taskId)))?.value.serial?.callId).toBe(call.callId);
+    await expect.poll(() => world.tell({ taskId, tool: 'notes.list' }), { timeout: 10_000 }).toMatch(/queued|ok/);
+  });
+
+  it('RT-7: while the one that waited may still be granted, the place stays its own', async () => {
+    const taskId = await world.task({ mode: 'serial', constraints: { confirm: ['notes.slow'] } });
+    close();
+    const waiting = await world.front.call({ taskId, tool: 'notes.slow' });
+    const approvalId = waiting.approvalId ?? '';
+    await world.front.ask('decideApproval', { approver, approvalId, verdict: 'grant' });
+    const late = world.front.ask('editApproval', { approver, approvalId, requestKey: uuidv7(), args: { text: 'b' } });
+    await expect(late).rejects.toBeDefined();
+    expect((await world.bus.uses.get(useKey(ADA.tenant, taskId)))?.value.serial?.callId).toBe(waiting.callId);
+    expect(await world.tell({ taskId })).toBe('serial_task');
+    release();
+    expect((await world.ended(waiting.callId)).state).toBe('ok');
   });
 });

@@ -1,4 +1,5 @@
 import {
+  type BoundFile,
   type CallRecord,
   type CallRequest,
   type DecisionSummary,
@@ -14,7 +15,7 @@ import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kern
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
 import { approvalIdFor } from './approvals/approval-id.ts';
-import { confirmPlace, takeBudget } from './budget/take-budget.ts';
+import { confirmPlace, takeBudget, takePlace } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { checkPersonalData } from './check-personal-data.ts';
 import { operationFields } from './operation-fields.ts';
@@ -60,9 +61,12 @@ const TEST_TOOL = 'test.run';
 const sentBytes = (part: unknown): number =>
   part === undefined ? 0 : Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
 
-/** What a message holds beside its envelope must fit together, not each part alone. */
-const checkMessage = ({ args, workspace, testCommand, writable }: CallRecord): void => {
-  const beside = sentBytes(workspace) + sentBytes(testCommand) + sentBytes(writable);
+/** What a message holds beside its envelope must fit together, not each part alone. Throws `too_large`. */
+export const checkMessage = (
+  { args, workspace, testCommand, writable }: CallRecord,
+  files?: readonly BoundFile[],
+): void => {
+  const beside = sentBytes(workspace) + sentBytes(testCommand) + sentBytes(writable) + sentBytes(files);
   if (beside < 2_048) return;
   const sent = sentBytes(args) + beside;
   if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
@@ -120,6 +124,8 @@ export interface CheckedCall {
   readonly record: CallRecord;
   /** The last check, which may go on while the call is being accepted; it must have passed before anything is published. */
   readonly confirm: () => Promise<void>;
+  /** Of a call in the place of another one: to be done once that one can never run, and before this one is accepted. */
+  readonly takePlace: () => Promise<void>;
 }
 
 export interface CheckOptions {
@@ -192,10 +198,11 @@ export const checkCall = async (
   checkMessage(record);
   services.quotas.checkPool(actor.tenant, route.kind);
   await services.waiting.enter(record, inPlaceOf?.approvalId);
-  const share = { record, task, contract, requestKey: request.requestKey };
+  const share = { record, task, contract, requestKey: request.requestKey, inPlaceOf: inPlaceOf?.callId };
   await takeBudget(services, share);
   return {
     record,
+    takePlace: () => takePlace(services, share),
     confirm: async () => void (await Promise.all([confirm(), confirmPlace(services, share)])),
   };
 };

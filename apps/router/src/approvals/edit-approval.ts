@@ -87,12 +87,13 @@ const approveNew = async (ctx: RouterContext, edit: Edit, call: StoredCall): Pro
 /** Every check of the new call, and whether this person may say yes to it: what it is about may lie elsewhere. */
 const checkNew = async (services: RouterServices, edit: Edit, old: CallRecord, callId: string) => {
   const { ctx } = services;
-  const { record, confirm } = await checkCall(services, requestFor(old, edit), callId, { inPlaceOf: old });
+  const { record, confirm, takePlace } = await checkCall(services, requestFor(old, edit), callId, { inPlaceOf: old });
   const next = inPlaceOf(record, old);
   const asked = await approvalFor(services, next);
   if (asked !== undefined) forbidUnlessDecider(edit, asked, ctx.clock.now());
   return {
     async start(): Promise<StoredCall> {
+      await takePlace();
       await askForApproval(ctx, asked);
       return startCall(ctx, next, confirm);
     },

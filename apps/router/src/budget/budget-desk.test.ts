@@ -139,4 +139,22 @@ describe('a budget under crashes', () => {
     );
     await fc.assert(run, { numRuns: 100 });
   });
+
+  it('RT-7: a place that is to go over stays where it is until it is taken', async () => {
+    const rolls = [1, 2, 3];
+    let at = 0;
+    const store = new ShakyStore(() => rolls[at++ % rolls.length] ?? 1);
+    const desk = new BudgetDesk(store, quick);
+    const take = (callId: string, more = {}) => {
+      const want = { callId, keyTime: 1, tool: 'a.b', turn: 1, cost: 1 };
+      return desk.take({ tenant: 'acme', taskId: 't-1', budget: { spend: 3 }, want, serial: true, ...more });
+    };
+    const holder = () => store.stored?.value.serial?.callId;
+    await take('old');
+    expect([(await take('new', { inPlaceOf: 'old' })).type, holder()]).toEqual(['taken', 'old']);
+    expect([(await take('other')).type, (await take('new')).type, holder()]).toEqual(['busy', 'busy', 'old']);
+    expect([(await take('new', { over: 'old' })).type, holder()]).toEqual(['taken', 'new']);
+    expect([(await take('new', { inPlaceOf: 'old' })).type, (await take('old')).type]).toEqual(['had', 'busy']);
+    expect(store.stored?.value.spent).toBe(2);
+  });
 });

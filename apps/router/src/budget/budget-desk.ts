@@ -15,6 +15,8 @@ export interface BudgetAsk {
   readonly isNew?: boolean;
   /** In serial mode: a call that is seen to be over. */
   readonly over?: string;
+  /** In serial mode: the call whose place this one is to take, which keeps it for now. */
+  readonly inPlaceOf?: string;
 }
 
 export type BudgetAnswer =
@@ -30,12 +32,17 @@ interface Waiting {
 /** Tasks whose last use is remembered, which saves a read. */
 const MOST_REMEMBERED = 1_000;
 
-const answerOne = (use: TaskUse, { budget, want, serial, isNew, over }: BudgetAsk, now: number): BudgetAnswer => {
+const answerOne = (
+  use: TaskUse,
+  { budget, want, serial, isNew, over, inPlaceOf }: BudgetAsk,
+  now: number,
+): BudgetAnswer => {
   const place = use.serial;
-  if (serial && place !== undefined && place.callId !== want.callId && place.callId !== over)
+  const isLent = place !== undefined && place.callId === inPlaceOf;
+  if (serial && place !== undefined && ![want.callId, over, inPlaceOf].includes(place.callId))
     return { type: 'busy', ...place };
   const take = takeFromBudget(use, budget, want, isNew === true);
-  const enters = serial && place?.callId !== want.callId && (take.type === 'taken' || take.type === 'had');
+  const enters = serial && !isLent && place?.callId !== want.callId && (take.type === 'taken' || take.type === 'had');
   if (!enters) return take;
   return {
     type: 'taken',

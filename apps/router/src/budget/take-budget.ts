@@ -16,6 +16,8 @@ export interface BudgetProposal {
   readonly task: TaskRecord;
   readonly contract: ToolContract;
   readonly requestKey: string;
+  /** The call that ends when this one begins, whose place in a serial task is its own until `takePlace`. */
+  readonly inPlaceOf?: string | undefined;
 }
 
 /** What one call is told to do while another one of its serial task is under way, in milliseconds. */
@@ -39,11 +41,12 @@ const denied = (ctx: RouterContext, call: CallRecord, denial: BudgetDenial): Fab
   return budgetError(denial);
 };
 
-const askOf = ({ record, task, contract, requestKey }: BudgetProposal): BudgetAsk => ({
+const askOf = ({ record, task, contract, requestKey, inPlaceOf }: BudgetProposal): BudgetAsk => ({
   tenant: record.actor.tenant,
   taskId: task.taskId,
   budget: task.budget ?? {},
   serial: task.mode === 'serial',
+  ...(inPlaceOf === undefined ? {} : { inPlaceOf }),
   want: {
     callId: record.callId,
     keyTime: requestKeyTime(requestKey, record.createdAt),
@@ -95,6 +98,12 @@ export const takeBudget = async (parts: BudgetParts, proposal: BudgetProposal): 
   const denial = wallDenial(proposal.task, ctx.clock.now());
   if (denial) throw denied(ctx, proposal.record, denial);
   if (needsRecord(proposal)) await settled(parts, proposal, askOf(proposal));
+};
+
+/** In a serial task, once the call that it replaces can never run: the place goes over. Throws `serial_task`. */
+export const takePlace = async (parts: BudgetParts, { inPlaceOf, ...proposal }: BudgetProposal): Promise<void> => {
+  if (proposal.task.mode !== 'serial' || inPlaceOf === undefined) return;
+  await settled(parts, proposal, { ...askOf(proposal), over: inPlaceOf });
 };
 
 /** After the acceptance of a call of a serial task: the place is still its own. Throws `serial_task`. */
