@@ -21,6 +21,24 @@ const meaning = (text: string): string => {
   return said.verdict === 'ask' ? `ask ${said.node}` : 'deny';
 };
 
+describe('RS-5: what is said of a text', () => {
+  it.each(['%', './%', '%=1 ls', 'ls --%', 'cat a > /%', 'tee %'])(
+    'quotes a word of %s whole or not at all',
+    (text) => {
+      const why = (word: string) => {
+        const said = analyseShell(text.replace('%', word));
+        return said.verdict === 'ask' ? said.why : said.verdict;
+      };
+      for (const length of [30, 75, 81, 200, 4_000]) {
+        const word = `k${'0123456789'.repeat(length / 10)}`;
+        const quoted = why(word);
+        if (!quoted.includes(word)) expect(quoted).not.toMatch(/\d{6}/);
+      }
+      expect(why('k'.repeat(90)).length).toBeLessThan(120);
+    },
+  );
+});
+
 describe('CL-3: what runs without a shell', () => {
   it.each([
     ['ls -la src', '; [["ls","-la","src"]]'],

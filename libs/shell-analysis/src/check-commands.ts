@@ -30,7 +30,11 @@ export interface CommandRules {
   readonly cwd: string;
 }
 
-const shown = (text: string): string => JSON.stringify(text.slice(0, 80));
+const MOST_SHOWN = 80;
+
+/** Whole or not at all: whoever redacts what is said would not find half of a secret (RS-5). */
+const shown = (text: string): string =>
+  text.length <= MOST_SHOWN ? JSON.stringify(text) : `a word of ${text.length} characters`;
 
 const checkName = (name: string, { programs }: CommandRules): void => {
   if (BUILTINS.has(name)) throw new Asked('Builtin', `${shown(name)} is a command of the shell itself`);

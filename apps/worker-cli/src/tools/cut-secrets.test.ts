@@ -122,6 +122,21 @@ describe('RS-5: a secret that a cut would halve is redacted before', () => {
     }
   });
 
+  it('in what a refusal quotes of a text for a shell', async () => {
+    for (const behind of [1, 6, 20, 60]) {
+      const word = `${'w'.repeat(80 - behind)}-${SECRET}`;
+      for (const script of [`${word} a`, `./${word}`, `${word}=1 ls`, `ls --${word}`, `cat a > /${word}`])
+        for (const quoted of [script, `ls | ${script}`]) {
+          const said = await messageOf(() => call('shell.run', { run: 'run-of-a-test', script: quoted }));
+          expect(said).toMatch(/a person has to say yes/);
+          expect(said).not.toContain(SECRET.slice(0, 4));
+        }
+    }
+    const short = await messageOf(() => call('shell.run', { run: 'run-of-a-test', script: `ls --x-${SECRET}` }));
+    expect(short).toMatch(/^ls: "--x-\[redacted:|Option: ls: /);
+    expect(short).not.toContain(SECRET.slice(4));
+  });
+
   it('in what git says', async () => {
     const ctx = contextFor(undefined, { redactor });
     const end = { ending: 'exited', code: 128, errors: `warning\n${cutAt(300)}\n`, limits: new Map() };
