@@ -9,6 +9,7 @@ describe('the environment of `up`', () => {
       TOOLFABRIC_QUOTAS: '/etc/quotas.json',
       TOOLFABRIC_COMMAND_MEMORY_BYTES: '1',
       TOOLFABRIC_TOOLCHAIN_DIRS: '/opt/node',
+      TOOLFABRIC_GIT_REMOTES: '/srv/git:/srv/more',
       TOOLFABRIC_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
       TOOLFABRIC_TRACE_RETENTION_DAYS: '7',
     };
