@@ -1,11 +1,14 @@
 import { lstatSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { FabricError } from '@toolfabric/kernel';
 import type { Bind } from '../sandbox/sandbox-command.ts';
 import { descriptorPath, type OpenRoot } from '../workspace/open-root.ts';
+import { objectFormat } from './object-format.ts';
 
 /** Where git finds its repository inside, and where the one of the workspace is seen. */
 export const GIT_DIRECTORY = '/gitdir';
 const THERE = '/workspace/.git';
+const SHA256_CONFIG = fileURLToPath(new URL('./sha256.gitconfig', import.meta.url));
 
 /** Parts of a repository that are data. Its configuration, its hooks and its attributes are not among them. */
 const PARTS = [
@@ -35,17 +38,23 @@ export interface GitDirectory {
   readonly arrange: readonly string[];
 }
 
+/** Path of the repository of a workspace, which lies in it and has a HEAD. Throws `file_not_found`. */
+export const repositoryOf = (root: OpenRoot): string => {
+  const at = `${descriptorPath(root.handle)}/.git`;
+  const stats = lstatSync(at, { throwIfNoEntry: false });
+  if (stats === undefined) throw none('the workspace is no git repository');
+  if (!stats.isDirectory()) throw none('the repository of this workspace lies outside of it');
+  if (!lstatSync(`${at}/HEAD`, { throwIfNoEntry: false })?.isFile()) throw none('the repository has no HEAD');
+  return at;
+};
+
 /**
  * A repository made of the data of the one in the workspace and of nothing else: what its configuration, its hooks and
  * its attributes would start cannot even be read. Throws `file_not_found`.
  */
 export const gitDirectory = (root: OpenRoot): GitDirectory => {
-  const at = `${descriptorPath(root.handle)}/.git`;
-  const stats = lstatSync(at, { throwIfNoEntry: false });
-  if (stats === undefined) throw none('the workspace is no git repository');
-  if (!stats.isDirectory()) throw none('the repository of this workspace lies outside of it');
+  const at = repositoryOf(root);
   const shared = readdirSync(at).filter((name) => /^sharedindex\.[0-9a-f]{40,64}$/.test(name));
-  if (!lstatSync(`${at}/HEAD`, { throwIfNoEntry: false })?.isFile()) throw none('the repository has no HEAD');
   const arrange = [
     '--dir',
     `${GIT_DIRECTORY}/info`,
@@ -55,5 +64,6 @@ export const gitDirectory = (root: OpenRoot): GitDirectory => {
   ];
   // Git takes no link for it.
   const head = { source: `${root.path}/.git/HEAD`, target: `${GIT_DIRECTORY}/HEAD`, writable: false };
-  return { binds: [head], arrange };
+  const config = { source: SHA256_CONFIG, target: `${GIT_DIRECTORY}/config`, writable: false };
+  return { binds: objectFormat(at) === 'sha256' ? [head, config] : [head], arrange };
 };

@@ -12,10 +12,14 @@ import { descriptorPath, identityOf, isStill } from '../workspace/open-root.ts';
 import { showPath } from '../workspace/path-parts.ts';
 import { NOBODY } from '../workspace/workspace-users.ts';
 import { GIT_ENV, GIT_SETTINGS, settingArgs } from './git-settings.ts';
+import { type ObjectFormat, objectFormat } from './object-format.ts';
 import { refuseGitEnd, SPARE_MS } from './run-git.ts';
 
 const REMOTE = '/remote';
-const REMOTE_CONFIG = fileURLToPath(new URL('./remote.gitconfig', import.meta.url));
+const CONFIGS: Readonly<Record<ObjectFormat, string>> = {
+  sha1: fileURLToPath(new URL('./remote.gitconfig', import.meta.url)),
+  sha256: fileURLToPath(new URL('./remote-sha256.gitconfig', import.meta.url)),
+};
 
 /** A bare repository on this machine that may be pushed to. */
 export interface Remote {
@@ -23,6 +27,7 @@ export interface Remote {
   readonly path: string;
   /** Another directory put in its place is not it. */
   readonly identity: string;
+  readonly format: ObjectFormat;
   /** Whose files they are, who writes them; undefined where the worker is not root. */
   readonly user: User | undefined;
 }
@@ -66,7 +71,8 @@ export const openRemote = async ({ settings, remotes }: Driver, path: string): P
     }
     const { uid, gid } = await directory.handle.stat();
     const user = writerOf(path, { uid, gid }, settings);
-    return { path: directory.path, identity: await identityOf(directory.handle), user };
+    const format = objectFormat(descriptorPath(directory.handle));
+    return { path: directory.path, identity: await identityOf(directory.handle), format, user };
   } finally {
     await directory.handle.close();
   }
@@ -100,7 +106,7 @@ export const runAtRemote = async (
     binds: [
       { source: confinement.etc, target: '/etc', writable: false },
       { source: remote.path, target: REMOTE, writable: command.writable },
-      { source: REMOTE_CONFIG, target: `${REMOTE}/config`, writable: false },
+      { source: CONFIGS[remote.format], target: `${REMOTE}/config`, writable: false },
       ...(command.binds ?? []),
     ],
     cwd: REMOTE,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { FabricError } from '@toolfabric/kernel';
 import type { ToolContext } from '@toolfabric/worker-runtime';
 import type { Driver } from '../driver.ts';
-import { descriptorPath } from '../workspace/open-root.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
+import { repositoryOf } from './git-directory.ts';
 import { runGit } from './run-git.ts';
 
 const MOST_BYTES = 1024 * 1024;
@@ -41,7 +41,7 @@ export const readRef = async (
 
 /** The branch that the workspace is on, by its full name. Throws where it is on none. */
 export const headRef = ({ root }: OpenWorkspace): string => {
-  const text = readFileSync(`${descriptorPath(root.handle)}/.git/HEAD`, 'utf8').trim();
+  const text = readFileSync(`${repositoryOf(root)}/HEAD`, 'utf8').trim();
   const ref = /^ref: (refs\/heads\/\S{1,300})$/.exec(text)?.[1];
   if (ref !== undefined) return ref;
   throw new FabricError('tool_failed', 'the workspace is on no branch', { hint: 'Make a branch with git.branch.' });

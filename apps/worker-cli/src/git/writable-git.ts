@@ -11,12 +11,17 @@ import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
 import { GIT_DIRECTORY } from './git-directory.ts';
 import { GIT_ENV, GIT_SETTINGS, settingArgs, WORK_TREE } from './git-settings.ts';
+import { type ObjectFormat, objectFormat } from './object-format.ts';
 import { refuseGitEnd, SPARE_MS } from './run-git.ts';
 
-const EMPTY_CONFIG = fileURLToPath(new URL('./empty.gitconfig', import.meta.url));
+/** What stands in the place of the configuration. */
+const CONFIGS: Readonly<Record<ObjectFormat, string>> = {
+  sha1: fileURLToPath(new URL('./empty.gitconfig', import.meta.url)),
+  sha256: fileURLToPath(new URL('./sha256.gitconfig', import.meta.url)),
+};
 
 /** Its parts that must be what they are called: where a link stood, something else would be written. */
-const DIRECTORIES = ['', 'objects', 'refs'];
+const DIRECTORIES = ['', '/objects', '/refs'];
 const FILES = ['config', 'HEAD'];
 
 const refused = (why: string): FabricError =>
@@ -28,13 +33,22 @@ const kindOf = (path: string): 'directory' | 'file' | 'none' | 'other' => {
   return stats.isDirectory() ? 'directory' : stats.isFile() ? 'file' : 'other';
 };
 
-/** Throws `file_not_found` for what is no repository of the workspace alone, or is made to lead elsewhere. */
+/** Names of other places that objects are taken from. */
+const BORROWED = ['objects/info/alternates', 'objects/info/http-alternates'];
+
+/**
+ * Throws `file_not_found` for what is no repository of the workspace alone, is made to lead elsewhere, or takes objects
+ * from elsewhere: what is there is not shown to git, and a commit would build on what it cannot see.
+ */
 export const checkOwnRepository = (root: OpenRoot): void => {
   const at = `${descriptorPath(root.handle)}/.git`;
   if (kindOf(at) === 'none') throw refused('the workspace is no git repository');
   for (const part of DIRECTORIES)
-    if (kindOf(`${at}/${part}`) !== 'directory')
-      throw refused(`.git/${part} of this workspace is no directory of its own`);
+    if (kindOf(at + part) !== 'directory') throw refused(`.git${part} of this workspace is no directory of its own`);
+  if (kindOf(`${at}/objects/info`) === 'other') throw refused('.git/objects/info of this workspace is no directory');
+  for (const part of BORROWED)
+    if (kindOf(`${at}/${part}`) !== 'none')
+      throw refused(`this repository takes objects from elsewhere (.git/${part})`);
   for (const part of FILES)
     if (kindOf(`${at}/${part}`) !== 'file') throw refused(`.git/${part} of this workspace is no file of its own`);
 };
@@ -74,7 +88,11 @@ export const writeGit = async (
       { source: confinement.etc, target: '/etc', writable: false },
       { source: root.path, target: WORK_TREE, writable: false },
       { source: `${root.path}/.git`, target: GIT_DIRECTORY, writable: true },
-      { source: EMPTY_CONFIG, target: `${GIT_DIRECTORY}/config`, writable: false },
+      {
+        source: CONFIGS[objectFormat(`${descriptorPath(root.handle)}/.git`)],
+        target: `${GIT_DIRECTORY}/config`,
+        writable: false,
+      },
     ],
     cwd: WORK_TREE,
     user: record.child,
