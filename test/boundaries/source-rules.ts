@@ -29,6 +29,11 @@ const INSIDERS: readonly { readonly from: string; readonly into: string; readonl
     into: 'apps/router/src/testing/',
     reason: 'speaks to routers as the tests of the router do',
   },
+  {
+    from: 'test/governance/',
+    into: 'apps/gateway/src/testing/',
+    reason: 'people log in at the issuer that the tests of the gateway have',
+  },
 ];
 /** The workspace's own packages, which no project declares. */
 const ROOT_TOOLS = ['vitest', 'fast-check'];

@@ -1,6 +1,7 @@
 import type { CallRecord, OpenEntry } from '@toolfabric/contract';
 import { errorOutcome, isAnswered, workMessageId } from '@toolfabric/ledger';
 import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
+import { approvedFiles } from './approvals/approved-files.ts';
 import { takeApproval } from './approvals/take-approval.ts';
 import { askHistory } from './ask-probe.ts';
 import { callEvent } from './call-events.ts';
@@ -24,7 +25,10 @@ const tellQueued = (ctx: RouterContext, call: CallRecord): void => {
 export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promise<OpenEntry['sent']> => {
   const call = stored.value;
   tellQueued(ctx, call);
-  const { subject, data } = workMessage(ctx, call, await ctx.contractOf(call.tool));
+  const contract = await ctx.contractOf(call.tool);
+  const files = await approvedFiles(ctx, call, contract);
+  if (files === undefined) return undefined;
+  const { subject, data } = workMessage(ctx, call, contract, files);
   try {
     const { callId, epoch, pin } = call;
     const watermark = call.decidedAgain ? call.watermark : undefined;

@@ -1,5 +1,6 @@
 import { fillArguments } from '@toolfabric/catalogue';
 import {
+  type BoundFile,
   type CallRecord,
   CLOCK_LEEWAY_MS,
   type ToolContract,
@@ -48,15 +49,17 @@ const common = (call: CallRecord, { governance }: ToolContract) => ({
 export const subjectOf = ({ kind, pin, priority, actor }: CallRecord): string =>
   pin === undefined ? workSubject(kind, priority, actor.tenant) : pinnedWorkSubject(kind, pin, actor.tenant);
 
-/** The signed message of the call's present epoch. */
+/** The signed message of the call's present epoch, with the files that a yes for it is bound to. */
 export const workMessage = (
   ctx: RouterContext,
   call: CallRecord,
   contract: ToolContract,
+  boundFiles: readonly BoundFile[] = [],
 ): { subject: string; data: Uint8Array } =>
   sign(ctx, {
     ...common(call, contract),
     ...callPermit(ctx, call, contract, call),
+    ...(boundFiles.length === 0 ? {} : { boundFiles: [...boundFiles] }),
     subject: subjectOf(call),
     callId: call.callId,
     epoch: call.epoch,

@@ -5,6 +5,7 @@ import type { ProbeAnswer, ToolContext } from '@toolfabric/worker-runtime';
 import type { CommandSettings } from './command/command-settings.ts';
 import { type CommandOptions, compileCommands } from './command/compile-commands.ts';
 import { needProgram } from './sandbox/run-in-sandbox.ts';
+import { checkBoundFiles } from './workspace/check-bound-files.ts';
 import { makeLayout } from './workspace/layout.ts';
 import { type OpenWorkspace, type WorkspaceOpener, workspaceOpener } from './workspace/open-workspace.ts';
 import { prepareWorkspace } from './workspace/prepare-workspace.ts';
@@ -26,7 +27,8 @@ export interface Driver {
   /**
    * Runs `use` on the workspace under its kernel lock (protocol 7 (c)). It calls `beginEffect` of the context that it is
    * given before it writes anything. On storage of its own this worker keeps what was done in a snapshot first: the
-   * outcome is that of `use` only when that was stored (protocol 12). Throws `workspace_busy`.
+   * outcome is that of `use` only when that was stored (protocol 12). Throws `workspace_busy`, and `approval_changed`
+   * where a file that a yes is bound to is another one by now.
    */
   changing(ctx: ToolContext, use: Changing): Promise<Outcome>;
   /** What became of the call that `ctx` probes; `look` is asked, under the lock, where the workspace lies here for good. */
@@ -60,6 +62,14 @@ export interface DriverOptions {
 
 /** An existing directory lies where it lies, whatever the storage of the worker is. */
 const isKept = ({ workspace }: ToolContext): boolean => workspace !== undefined && workspace.source.type !== 'existing';
+
+/** Design §8: under the lock of a change, before its effect, so that no other call comes in between. */
+const afterBoundFiles =
+  <T>(ctx: ToolContext, use: (workspace: OpenWorkspace) => Promise<T>) =>
+  async (workspace: OpenWorkspace): Promise<T> => {
+    await checkBoundFiles(workspace, ctx);
+    return use(workspace);
+  };
 
 /** What stands for a workspace goes with the record that it was made after. */
 const forgetting = (opener: WorkspaceOpener, { confinement }: CommandSettings): WorkspaceOpener => ({
@@ -114,9 +124,15 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
     remotes: options.remotes ?? [],
     drain: () => commands.confinement.standing.close(),
     close: () => commands.confinement.close(),
-    inWorkspace: (ctx, use) => keptOf(ctx)?.reading(ctx, use) ?? openHere(ctx, use),
-    changing: (ctx, use) =>
-      keptOf(ctx)?.changing(ctx, use) ?? lockHere(ctx, (workspace, held) => use(workspace, held, ctx)),
+    inWorkspace(ctx, use) {
+      const checked = afterBoundFiles(ctx, use);
+      return keptOf(ctx)?.reading(ctx, checked) ?? openHere(ctx, checked);
+    },
+    changing(ctx, use) {
+      const checked: Changing = (workspace, held, inner) =>
+        afterBoundFiles(ctx, () => use(workspace, held, inner))(workspace);
+      return keptOf(ctx)?.changing(ctx, checked) ?? lockHere(ctx, (workspace, held) => checked(workspace, held, ctx));
+    },
     async probing(ctx, intent, look) {
       const parent = parseProbeCallId(ctx.callId)?.parent;
       const kept = keptOf(ctx);

@@ -148,6 +148,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['WorkBody', 'run', work],
   ['WorkBody', 'constrained', { ...work, writable: ['src/**'] }],
   ['WorkBody', 'shell', { ...work, analysis: sha }],
+  ['WorkBody', 'of-files', { ...work, boundFiles: [{ path: 'scripts/deploy.sh', sha256: sha }] }],
   ['WorkBody', 'under-policy', { ...work, watermark: 3 }],
   ['WorkBody', 'of-operation', { ...work, operation: 'op.0f2a' }],
   [

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoundFile } from './governance.ts';
 import { Actor, Token, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome } from './result.ts';
 import { DeclaredCommand, WorkspaceRef } from './task.ts';
@@ -51,6 +52,8 @@ export const WorkBody = z.strictObject({
   /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */
   permit: Envelope.optional(),
   approvalDigest: z.string().optional(),
+  /** Files of the workspace that a person's yes is bound to; `absent` stands for the hash of one that was not there. */
+  boundFiles: z.array(BoundFile).max(20).optional(),
   /** Of what a shell text among the arguments means; a worker that reads it differently runs nothing. */
   analysis: z.string().optional(),
   /** Key of the operation of the call, the same in every attempt: what the other side may be given to know it again. */

@@ -1,4 +1,12 @@
-import type { Actor, DecisionSummary, DeclaredCommand, Effect, Outcome, WorkspaceRef } from '@toolfabric/contract';
+import type {
+  Actor,
+  BoundFile,
+  DecisionSummary,
+  DeclaredCommand,
+  Effect,
+  Outcome,
+  WorkspaceRef,
+} from '@toolfabric/contract';
 import type { Clock, Faults, Json } from '@toolfabric/kernel';
 import type { ArtifactSession } from '@toolfabric/ports';
 import type { z } from 'zod';
@@ -27,6 +35,8 @@ export interface ToolContext {
   readonly writable?: readonly string[] | undefined;
   /** The yes of a person that this call took; none where none was needed. */
   readonly approval?: string | undefined;
+  /** Files of the workspace that the yes is bound to: where one of them is another by now, nothing may be begun. */
+  readonly boundFiles?: readonly BoundFile[] | undefined;
   /** Digest of what the router understood of a shell text among the arguments. */
   readonly analysis?: string | undefined;
   /** The artifact store with the leave of this call; none where the call has no leave, or the worker no store. */

@@ -79,6 +79,7 @@ const contextOf = (
   testCommand: body.testCommand,
   writable: body.writable,
   approval: body.approvalDigest,
+  boundFiles: body.mode === 'run' ? body.boundFiles : undefined,
   analysis: body.analysis,
   artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit, body.traceparent),
   redactor,

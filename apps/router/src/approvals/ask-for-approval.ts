@@ -2,6 +2,7 @@ import type { ApprovalRecord, ApprovalStrength, CallRecord, RiskGroup } from '@t
 import { boundDigest, renderPreview } from '@toolfabric/governance';
 import { approvalKey, createRecord } from '@toolfabric/ledger';
 import { redactionRulesOf } from '@toolfabric/results';
+import { checkMessage } from '../check-call.ts';
 import type { RouterContext } from '../router-context.ts';
 import type { RouterServices } from '../router-services.ts';
 import { emitApproval } from './approval-events.ts';
@@ -25,6 +26,7 @@ export const approvalFor = async (services: RouterServices, call: CallRecord): P
   const { ctx } = services;
   const contract = await ctx.contractOf(tool);
   const files = await boundFiles(services, contract, call);
+  if (files.length > 0) checkMessage(call, files);
   const hide = ctx.hideFor(actor.tenant, redactionRulesOf(contract.governance));
   const { account, resource, raisedBy = [] } = decision;
   const risk = decision.risk ?? call.risk ?? contract.governance.risk;

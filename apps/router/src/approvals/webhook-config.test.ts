@@ -16,6 +16,7 @@ const secret = put('secret', 's'.repeat(32));
 const env = {
   TOOLFABRIC_NATS_URL: 'nats://127.0.0.1:4222',
   TOOLFABRIC_NKEY_SEED_FILE: put('seed', 'S'),
+  TOOLFABRIC_BUS_KEYS_FILE: put('bus-keys', '{}'),
   TOOLFABRIC_SIGNING_KEY_FILE: put('key', 'K'),
   TOOLFABRIC_SIGNING_KID: 'router-1',
 };

@@ -92,6 +92,7 @@ export interface CallOptions {
   readonly artifacts?: NonNullable<ToolContext['artifacts']>;
   readonly redactor?: ToolContext['redactor'];
   readonly approval?: string;
+  readonly boundFiles?: NonNullable<ToolContext['boundFiles']>;
   readonly analysis?: string;
 }
 
@@ -112,6 +113,7 @@ export const contextFor = (
   testCommand: options.testCommand,
   writable: options.writable,
   approval: options.approval,
+  boundFiles: options.boundFiles,
   analysis: options.analysis,
   artifacts: options.artifacts,
   redactor: options.redactor ?? plainRedactor,
