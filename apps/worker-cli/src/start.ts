@@ -104,6 +104,9 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
     ...(artifacts === undefined ? {} : { artifacts }),
     ...(config.redactionSecret === undefined ? {} : { redactionSecret: config.redactionSecret }),
   };
+  driver.commands.confinement.standing.onOutcome((outcome) =>
+    telemetry.metrics.count('toolfabric_standing_sandboxes_total', { kind, outcome }),
+  );
   const worker = await runWorker(options).catch(async (thrown: unknown) => {
     await telemetry.shutdown();
     await bus.close();

@@ -222,6 +222,12 @@ export const METRIC_TABLE = {
     labels: ['kind'],
     by: ['worker'],
   },
+  toolfabric_standing_sandboxes_total: {
+    type: 'counter',
+    help: 'Sandboxes made ahead of their command; outcome is made, failed, used, or why one was thrown away: unfit, ended, old, crowded or dropped.',
+    labels: ['kind', 'outcome'],
+    by: ['worker'],
+  },
 
   toolfabric_trace_events_total: {
     type: 'counter',

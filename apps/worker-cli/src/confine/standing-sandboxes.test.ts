@@ -148,6 +148,43 @@ describe('sandboxes that stand', () => {
     await young.close();
   });
 
+  it('are counted: each that was made is used, or thrown away for one reason', async () => {
+    const counts: Record<string, number> = {};
+    const bounds = { ...STANDING_BOUNDS, most: 2, mostOfPlace: 1 };
+    const pool = new StandingSandboxes(() => true, bounds);
+    pool.onOutcome((outcome) => {
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+    });
+    const lock = join(fixture.settings.layout.locks, 'own.run');
+    const made = (count: number) => waitUntil(() => counts['made'] === count);
+    for (const [at, place] of ['a', 'b', 'c'].entries()) {
+      await confined('true', { place, lock }, pool);
+      await made(at + 1);
+    }
+    await waitUntil(() => counts['crowded'] === 1);
+    await confined('true', { place: 'c', lock }, pool);
+    await made(4);
+    await confined('true', { place: 'c', lock, limits: { processes: 40 } }, pool);
+    await waitUntil(() => counts['unfit'] === 1);
+    await made(5);
+    for (const pid of processes()) process.kill(Number(pid), 'SIGKILL');
+    const end = await confined('exit 1', { place: 'b', lock }, pool);
+    expect(end).toMatchObject({ code: 1 });
+    await pool.close();
+    // Whether it is seen to have ended when it is taken, or a moment later, is a race.
+    expect((counts['used'] ?? 0) + (counts['ended'] ?? 0)).toBe(2);
+    const { made: all = 0, failed = 0, ...left } = counts;
+    expect(failed).toBe(0);
+    expect(Object.values(left).reduce((sum, one) => sum + one, 0)).toBe(all);
+    const young = new StandingSandboxes(() => true, { ...bounds, ageMs: 50 });
+    const seen: string[] = [];
+    young.onOutcome((outcome) => void seen.push(outcome));
+    await confined('true', {}, young);
+    await waitUntil(() => seen.includes('old'));
+    expect(seen.slice(0, 2)).toEqual(['made', 'old']);
+    await young.close();
+  });
+
   it('are gone when the worker drains, and no more are made', async () => {
     await run(['true']);
     await stands();

@@ -25,6 +25,21 @@ export const STANDING_BOUNDS: StandingBounds = {
   pauseMs: 30_000,
 };
 
+/** Why one was thrown away. */
+type Thrown =
+  /** Its taker would have made another one. */
+  | 'unfit'
+  /** Its processes were gone. */
+  | 'ended'
+  | 'old'
+  /** More of them stood than may. */
+  | 'crowded'
+  /** Nobody waits for it any more: its workspace is forgotten, or the worker or the call is stopping. */
+  | 'dropped';
+
+/** What becomes of them: of those that were made, each is used or thrown away once. */
+export type StandingOutcome = 'made' | 'failed' | 'used' | Thrown;
+
 /** How the next one is made. */
 export interface MakeSandbox {
   /** What is to be made now. */
@@ -70,12 +85,18 @@ export class StandingSandboxes {
   /** Places for which one is about to be made, or is being made. */
   readonly #making = new Map<string, NodeJS.Timeout>();
   readonly #leaving = new Set<Promise<unknown>>();
+  #tell: (outcome: StandingOutcome) => void = () => {};
   #pausedUntil = 0;
   #isOpen = true;
 
   constructor(hasRoom: () => boolean, bounds: StandingBounds = STANDING_BOUNDS) {
     this.#hasRoom = hasRoom;
     this.#bounds = bounds;
+  }
+
+  /** From now on `listener` hears what becomes of each. */
+  onOutcome(listener: (outcome: StandingOutcome) => void): void {
+    this.#tell = listener;
   }
 
   /** How many stand there, or are being made. */
@@ -89,8 +110,11 @@ export class StandingSandboxes {
       if (signal.aborted) return undefined;
       this.#forget(entry);
       const sandbox = entry.key === key ? await until(entry.sandbox, signal) : undefined;
-      if (sandbox?.isStanding && !signal.aborted) return sandbox;
-      this.#throwAway(entry);
+      if (sandbox?.isStanding && !signal.aborted) {
+        this.#tell('used');
+        return sandbox;
+      }
+      this.#throwAway(entry, entry.key !== key ? 'unfit' : signal.aborted ? 'dropped' : 'ended');
     }
     return undefined;
   }
@@ -107,14 +131,14 @@ export class StandingSandboxes {
   /** Throws away what stands at that place. */
   discard(place: string): void {
     this.#cancel(place);
-    for (const entry of this.#of(place)) this.#remove(entry);
+    for (const entry of this.#of(place)) this.#remove(entry, 'dropped');
   }
 
   /** Makes no more, and resolves when none stands. */
   async close(): Promise<void> {
     this.#isOpen = false;
     for (const place of [...this.#making.keys()]) this.#cancel(place);
-    for (const entry of [...this.#entries]) this.#remove(entry);
+    for (const entry of [...this.#entries]) this.#remove(entry, 'dropped');
     while (this.#leaving.size > 0) await Promise.all(this.#leaving);
   }
 
@@ -136,7 +160,9 @@ export class StandingSandboxes {
   #begin(place: string, { compile, make }: MakeSandbox): Promise<ConfinedSandbox | undefined> {
     const stop = new AbortController();
     const failed = () => {
-      if (!stop.signal.aborted) this.#pausedUntil = performance.now() + this.#bounds.pauseMs;
+      if (stop.signal.aborted) return undefined;
+      this.#pausedUntil = performance.now() + this.#bounds.pauseMs;
+      this.#tell('failed');
       return undefined;
     };
     let compiled: CompiledSandbox;
@@ -145,14 +171,18 @@ export class StandingSandboxes {
     } catch {
       return Promise.resolve(failed());
     }
-    const sandbox = make(compiled, stop.signal, this.#bounds.delayMs).catch(failed);
-    const timer = setTimeout(() => this.#remove(entry), this.#bounds.ageMs);
+    const made = (one: ConfinedSandbox) => {
+      this.#tell('made');
+      return one;
+    };
+    const sandbox = make(compiled, stop.signal, this.#bounds.delayMs).then(made, failed);
+    const timer = setTimeout(() => this.#remove(entry, 'old'), this.#bounds.ageMs);
     timer.unref();
     const entry: Entry = { place, key: compiled.key, sandbox, stop, timer };
     this.#entries.add(entry);
     for (const oldest of this.#entries) {
       if (this.#entries.size <= this.#bounds.most) break;
-      this.#remove(oldest);
+      this.#remove(oldest, 'crowded');
     }
     return sandbox;
   }
@@ -162,9 +192,9 @@ export class StandingSandboxes {
     this.#making.delete(place);
   }
 
-  #remove(entry: Entry): void {
+  #remove(entry: Entry, why: Thrown): void {
     this.#forget(entry);
-    this.#throwAway(entry);
+    this.#throwAway(entry, why);
   }
 
   #forget(entry: Entry): void {
@@ -172,10 +202,13 @@ export class StandingSandboxes {
     this.#entries.delete(entry);
   }
 
-  #throwAway({ sandbox, stop }: Entry): void {
+  #throwAway({ sandbox, stop }: Entry, why: Thrown): void {
     stop.abort();
     const gone: Promise<unknown> = sandbox
-      .then((standing) => standing?.discard())
+      .then((standing) => {
+        if (standing !== undefined) this.#tell(why);
+        return standing?.discard();
+      })
       .finally(() => this.#leaving.delete(gone));
     this.#leaving.add(gone);
   }

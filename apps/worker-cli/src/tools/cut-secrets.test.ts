@@ -122,6 +122,17 @@ describe('RS-5: a secret that a cut would halve is redacted before', () => {
     }
   });
 
+  it('in one long line of a file whose secrets take more room than their marks', async () => {
+    const part = 'A1b2C3d4E5f6G7h8'.repeat(60);
+    const token = `eyJhbGciOiJIUzI1NiJ9.eyJ${part}.${part}`;
+    for (const before of [0, 1, 400, 900, 1_300, 1_900]) {
+      await putFile(workspace, 'line.txt', `${'x'.repeat(before)} ${`${token} `.repeat(40)}`);
+      const told = asSent(await call('workspace.read_file', { path: 'line.txt' }, { outputBytes: 12_000 }));
+      expect(told).toContain('cut at the output limit');
+      expect(told).not.toContain(part.slice(0, 16));
+    }
+  });
+
   it('in what a refusal quotes of a text for a shell', async () => {
     for (const behind of [1, 6, 20, 60]) {
       const word = `${'w'.repeat(80 - behind)}-${SECRET}`;
