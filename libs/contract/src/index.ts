@@ -1,6 +1,7 @@
 export * from './approvals.ts';
 export * from './artifact.ts';
 export * from './egress.ts';
+export * from './egress-refusals.ts';
 export * from './error-table.ts';
 export * from './events.ts';
 export * from './governance.ts';

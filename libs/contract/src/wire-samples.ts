@@ -353,6 +353,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['ArtifactPermit', 'read', { action: 'read', actor, artifactId, expires: at + 60_000 }],
   ['ArtifactPermit', 'manage', { action: 'manage', actor, artifactId, expires: at + 60_000 }],
   ['ArtifactPermit', 'list', { action: 'list', actor, expires: at + 60_000 }],
+  ['EgressRefusal', 'plain', 'host_not_permitted'],
   ['EgressHost', 'suffix', egressRule.host],
   ['EgressHost', 'address', '[2001:db8::1]'],
   ['CredentialHandle', 'plain', egressRule.credential],

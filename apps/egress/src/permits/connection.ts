@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import type { EgressRefusal } from '@toolfabric/contract';
+import { Refused } from '../refuse.ts';
+import type { Spending } from './spending.ts';
+
+export interface ConnectionLimits {
+  readonly idleMs: number;
+  readonly connectionMs: number;
+}
+
+/**
+ * Everything that one tunnel or one plain request holds open. It ends once, whole, with one reason: what was given to a
+ * side and not yet sent is thrown away, so that nothing leaves after `closed` (protocol 7).
+ */
+export class Connection {
+  readonly signal: AbortSignal;
+  /** Resolves when nothing of it is open any more. */
+  readonly closed: Promise<void>;
+  bytes = { out: 0, in: 0 };
+  /** The credentials that went out on it. */
+  readonly credentials = new Set<string>();
+  reason: EgressRefusal | undefined;
+  readonly #sockets = new Map<Socket, () => unknown>();
+  readonly #abort = new AbortController();
+  readonly #done = Promise.withResolvers<void>();
+  readonly #spending: Spending;
+  readonly #idle: NodeJS.Timeout;
+  readonly #whole: NodeJS.Timeout;
+  #ended = false;
+
+  constructor(spending: Spending, limits: ConnectionLimits) {
+    this.#spending = spending;
+    this.signal = this.#abort.signal;
+    this.closed = this.#done.promise;
+    this.#idle = setTimeout(() => this.end('idle_timeout'), limits.idleMs);
+    this.#whole = setTimeout(() => this.end('time_exceeded'), limits.connectionMs);
+  }
+
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** Takes a socket in; one that comes after the end is destroyed at once. When one that `leads` closes, all ends. */
+  hold(socket: Socket, leads = false): void {
+    if (socket.closed) return leads ? this.end() : undefined;
+    const onError = () => {};
+    const onClose = () => {
+      this.#sockets.delete(socket);
+      if (leads) this.end();
+      this.#finish();
+    };
+    socket.on('error', onError).once('close', onClose);
+    this.#sockets.set(socket, () => socket.off('error', onError).off('close', onClose));
+    if (this.#ended) drop(socket, this.reason !== undefined);
+  }
+
+  /** Gives a socket of the client back, for its next request. */
+  release(socket: Socket): void {
+    this.#sockets.get(socket)?.();
+    this.#sockets.delete(socket);
+  }
+
+  /** Counts bytes that are about to pass. Throws `budget_exceeded` and ends the connection when they may not. */
+  count(direction: 'out' | 'in', bytes: number): void {
+    if (this.#ended) throw new Refused(this.reason ?? 'permit_closed');
+    this.#idle.refresh();
+    if (!this.#spending.spend(bytes)) {
+      this.end('budget_exceeded');
+      throw new Refused('budget_exceeded');
+    }
+    this.bytes[direction] += bytes;
+  }
+
+  /** Ends both sides. Without a reason it was the end that client and host wanted. */
+  end(reason?: EgressRefusal): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.reason = reason;
+    clearTimeout(this.#idle);
+    clearTimeout(this.#whole);
+    this.#abort.abort();
+    for (const socket of [...this.#sockets.keys()]) drop(socket, reason !== undefined);
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#ended && this.#sockets.size === 0) this.#done.resolve();
+  }
+}
+
+/** With a reset where there is a TCP connection: bytes that wait in the kernel are not sent either. */
+const drop = (socket: Socket, reset: boolean): void => {
+  if (socket.destroyed) return;
+  try {
+    if (!reset || socket.remoteFamily === undefined) socket.destroy();
+    else socket.resetAndDestroy();
+  } catch {
+    socket.destroy();
+  }
+};

@@ -1,0 +1,126 @@
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Rule } from '../decide/compile-rules.ts';
+import { ruleForRequest } from '../decide/decide.ts';
+import type { EgressContext } from '../egress-context.ts';
+import { sendRefusal } from '../http/send-refusal.ts';
+import { Refused, reasonOf } from '../refuse.ts';
+import { normalisePath } from '../target/normalise-path.ts';
+import { checkRequest, endToEnd, type Headers, headBytes, requestHeaders } from './forwarded-headers.ts';
+import type { Outlet } from './outlet.ts';
+import { pass } from './pass.ts';
+import { tell, type Way } from './way.ts';
+
+interface Allowed {
+  readonly rule: Rule;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+}
+
+/** Everything that is decided of one request, before anything of it goes out. */
+const allow = async (ctx: EgressContext, way: Way, req: IncomingMessage, text: string): Promise<Allowed> => {
+  checkRequest(req, way.target, ctx.limits.headerCount);
+  if (req.headers.upgrade !== undefined) throw new Refused('upgrade_not_permitted');
+  const method = req.method ?? '';
+  const path = normalisePath(
+    text,
+    way.rules.some(({ written }) => written.paths !== undefined),
+  );
+  const rule = ruleForRequest(way.rules, method, path);
+  const injected = await injectedFor(ctx, way, rule, method, path);
+  return { rule, method, path, headers: requestHeaders(req, way.target, way.scheme, injected) };
+};
+
+const injectedFor = async (ctx: EgressContext, way: Way, rule: Rule, method: string, path: string) => {
+  const { credential } = rule.written;
+  if (credential === undefined) return {};
+  // It would come back to the client.
+  if (method === 'TRACE') throw new Refused('method_not_permitted');
+  way.connection.credentials.add(credential);
+  const use = { host: way.target.host, port: way.target.port, method, path };
+  return ctx.credentials.headersFor(way.permit.permit, rule.written, use, way.connection.signal);
+};
+
+const tellAllowed = (ctx: EgressContext, way: Way, { rule, method, path }: Allowed, address: string | undefined) => {
+  const { paths, credential } = rule.written;
+  tell(ctx, way.permit, way.since, {
+    verdict: 'allowed',
+    host: way.target.host,
+    port: way.target.port,
+    scheme: way.scheme,
+    rule: rule.index,
+    method,
+    pathLength: path.length,
+    ...(address === undefined ? {} : { address }),
+    ...(paths === undefined ? {} : { path }),
+    ...(credential === undefined ? {} : { credential }),
+  });
+};
+
+/** One request of a client to the host and the answer back, both streamed; refused or broken ones answer with why. */
+export const forwardRequest = async (
+  ctx: EgressContext,
+  way: Way,
+  outlet: Outlet,
+  req: IncomingMessage,
+  res: ServerResponse,
+  text: string,
+): Promise<void> => {
+  outlet.begin();
+  res.once('close', () => outlet.finish());
+  try {
+    const allowed = await allow(ctx, way, req, text);
+    if (way.connection.isEnded) throw new Refused(way.connection.reason ?? 'permit_closed');
+    await exchange(ctx, way, outlet, allowed, req, res);
+  } catch (thrown) {
+    const { host, port } = way.target;
+    const reason = way.connection.reason ?? reasonOf(thrown, 'connect_failed');
+    tell(ctx, way.permit, way.since, { verdict: 'refused', reason, host, port, scheme: way.scheme });
+    sendRefusal(res, reason);
+  }
+};
+
+/** Resolves when the answer was given whole. Throws what kept it from coming; a connection that broke half way is cut. */
+const exchange = (
+  ctx: EgressContext,
+  way: Way,
+  outlet: Outlet,
+  allowed: Allowed,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { method, path, headers, rule } = allowed;
+  const { connection } = way;
+  connection.count('out', headBytes(`${method} ${path}`, headers));
+  const asked = request({ method, path, headers, agent: outlet.agentFor(rule), setDefaultHeaders: false });
+  const onClientGone = () => asked.destroy();
+  res.once('close', onClientGone);
+  asked.once('socket', (socket) => tellAllowed(ctx, way, allowed, socket.remoteAddress));
+  asked.once('error', (thrown) => {
+    // As it would be without a door between: the client tries again by itself.
+    if (asked.reusedSocket && !res.headersSent) connection.end();
+    reject(thrown instanceof Refused || !isParseError(thrown) ? thrown : new Refused('response_malformed', thrown));
+  });
+  asked.once('response', (answer) => {
+    answerWith(way, answer, res).then(() => {
+      res.off('close', onClientGone);
+      resolve();
+    }, reject);
+  });
+  pass(req, asked, connection, 'out').catch((thrown: unknown) => {
+    asked.destroy();
+    reject(thrown);
+  });
+  return promise;
+};
+
+const isParseError = (thrown: Error) => (thrown as NodeJS.ErrnoException).code?.startsWith('HPE_') ?? false;
+
+const answerWith = async ({ connection }: Way, answer: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const headers = endToEnd(answer.rawHeaders);
+  connection.count('in', headBytes(`${answer.statusMessage}`, headers));
+  res.writeHead(answer.statusCode ?? 502, headers);
+  res.flushHeaders();
+  await pass(answer, res, connection, 'in');
+};
