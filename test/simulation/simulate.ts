@@ -1,60 +1,35 @@
-import type { ApprovalRecord, CallRecord } from '@toolfabric/contract';
-import { boundDigest } from '@toolfabric/governance';
-import { digestOf, type FaultPoint, type Faults, type Logger, noTelemetry } from '@toolfabric/kernel';
+import type { CallRecord } from '@toolfabric/contract';
+import type { FaultPoint, Faults, Logger } from '@toolfabric/kernel';
 import { approvalKey, isFinal } from '@toolfabric/ledger';
-import { createRedactor } from '@toolfabric/results';
 import { type RunningWorker, runWorker } from '@toolfabric/worker-runtime';
 import { stopCall } from '../../apps/router/src/cancel-call.ts';
-import { carryOn } from '../../apps/router/src/carry-on.ts';
 import { readCall } from '../../apps/router/src/change-call.ts';
-import { RecentCalls } from '../../apps/router/src/recent-calls.ts';
 import type { RouterContext } from '../../apps/router/src/router-context.ts';
 import { settleDelivery } from '../../apps/router/src/settle-call.ts';
 import { startCall } from '../../apps/router/src/start-call.ts';
 import { sweepShard } from '../../apps/router/src/sweep-open.ts';
-import { TaskHomes } from '../../apps/router/src/task-home.ts';
-import { LifeWatch } from '../../apps/router/src/watch-lives.ts';
 import { Violations } from './invariants.ts';
+import { planTrouble } from './plan-trouble.ts';
 import { type Random, Scheduler } from './scheduler.ts';
-import { KIND, SIM_PACE, SimCluster, simSigner, simVerifier } from './sim-cluster.ts';
+import { ACTOR, PIN_SLOTS, simApproval, simCall } from './sim-call.ts';
+import { KIND, SIM_PACE, SimCluster, simVerifier } from './sim-cluster.ts';
 import { laxContract, SIM_CONTRACT } from './sim-contract.ts';
 import { SimProcess } from './sim-process.ts';
+import { simRouter } from './sim-router.ts';
+import { type SimulationReport, statesOf } from './simulation-report.ts';
 import { type Sabotage, simTools, World } from './world.ts';
 
 export type { Sabotage } from './world.ts';
 
 const LAX_CONTRACT = laxContract();
 const SECRET = new Uint8Array(32);
-const ACTOR = { tenant: 'acme', user: 'ada', agent: 'coder' };
 /** Simulated milliseconds in which faults happen; after it everything must come to rest. */
 const TROUBLE_MS = 25_000;
 const REST_MS = 400_000;
-const NOW = 1_796_000_000_000;
-const WEEK = Math.floor(NOW / 604_800_000);
-
-/** Fewer than workers, so that one of them has none. */
-const PIN_SLOTS = 2;
-
-const HANDLERS = [
-  { handler: 'sim.read', effect: 'none', claim: 'none' },
-  { handler: 'sim.claimed_read', effect: 'none', claim: 'required' },
-  { handler: 'sim.blind', effect: 'outside', claim: 'required' },
-  { handler: 'sim.probed', effect: 'outside', claim: 'required', fence: 'none' },
-  { handler: 'sim.deduped', effect: 'outside', claim: 'required', fence: 'dedupe' },
-  { handler: 'sim.workspace', effect: 'workspace', claim: 'required', fence: 'workspace_lock' },
-] as const;
 
 interface Router {
   readonly process: SimProcess;
   readonly ctx: RouterContext;
-}
-
-export interface SimulationReport {
-  readonly seed: number;
-  readonly violations: readonly string[];
-  readonly states: Readonly<Record<string, number>>;
-  readonly events: number;
-  readonly kills: number;
 }
 
 /** One whole run: services, callers, a person, and trouble, all from one seed. */
@@ -146,35 +121,14 @@ class Simulation {
 
   spawnRouter(slot: number): void {
     const process = this.#process('router');
-    const ports = this.cluster.ledgerPorts(process);
-    const base = { ports, clock: process.clock, pace: SIM_PACE, log: this.#log, telemetry: noTelemetry };
-    const lives = new LifeWatch(base, KIND);
-    const ctx: RouterContext = {
-      ...base,
-      incarnation: process.name,
-      signer: simSigner,
+    const { ctx, lives } = simRouter({
+      process,
+      ports: this.cluster.ledgerPorts(process),
       faults: this.#faults(process, () => this.spawnRouter(slot)),
-      recent: new RecentCalls(100),
-      recordPayloads: () => {},
-      recordDecision: () => {},
-      hideFor: (tenant) => createRedactor({ secret: Buffer.alloc(32), tenant }),
-      policyMark: () => ({}),
-      decideQueued: async () => ({ verdict: 'same' as const }),
-      notify: () => {},
-      isDead: async (_kind, incarnation) =>
-        (this.#isHasty && this.cluster.holdsAcknowledged(incarnation)) || lives.isDead(incarnation),
-      contractOf: async () => (this.#isLax && slot === 1 ? LAX_CONTRACT : SIM_CONTRACT),
-      storesApart: () => false,
-      carryOn: (tenant, callId) => void process.deliver(() => void carryOn(ctx, tenant, callId)),
-      isStillAllowed: async () => true,
-      decideAgain: async ({ decision }) => ({
-        verdict: 'same',
-        policyVersion: decision.policyVersion,
-        until: Number.POSITIVE_INFINITY,
-      }),
-      isResting: () => false,
-      homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
-    };
+      log: this.#log,
+      contract: this.#isLax && slot === 1 ? LAX_CONTRACT : SIM_CONTRACT,
+      seemsDead: (incarnation) => this.#isHasty && this.cluster.holdsAcknowledged(incarnation),
+    });
     this.routers[slot] = { process, ctx };
     const never = new AbortController().signal;
     void this.cluster.feedResults(process, (delivery) => settleDelivery(ctx, delivery), never);
@@ -223,46 +177,9 @@ class Simulation {
     );
   }
 
-  #record(index: number): CallRecord {
-    const { random } = this;
-    const shape = random.pick(HANDLERS);
-    const callId = `${WEEK}-${index.toString().padStart(2, '0')}${'0123456789abcdefghjkmnpq'}`;
-    const hasOperation = shape.effect !== 'none' && random.chance(0.5);
-    const operation = hasOperation ? `op.shared${random.int(2)}` : undefined;
-    const argsHash = digestOf(operation === undefined ? callId : [operation, random.chance(0.15) ? 1 : 0]);
-    const background = shape.claim === 'required' && random.chance(0.4);
-    const needsApproval = shape.effect === 'outside' && random.chance(0.25);
-    const fence = 'fence' in shape ? shape.fence : undefined;
-    return {
-      callId,
-      actor: ACTOR,
-      taskId: 't-00000000000000000000000000',
-      tool: { name: shape.handler, version: '1.0.0', digest: 'digest' },
-      handler: shape.handler,
-      kind: KIND,
-      priority: 'hi',
-      effect: shape.effect,
-      claim: shape.claim,
-      rerunnable: 'fence' in shape && shape.fence === 'dedupe' && random.chance(0.5),
-      args: { identity: operation ?? callId, argsHash },
-      argsHash,
-      decision: { policyVersion: 'p1', rule: 'sim', limits: { timeoutMs: 6_000, outputBytes: 10_000 } },
-      ...(operation === undefined ? {} : { operation }),
-      // Sometimes to a slot that nobody ever takes.
-      ...(random.chance(0.4) ? { pin: `p${random.int(PIN_SLOTS + 1)}` } : {}),
-      ...(background ? { background } : {}),
-      ...(needsApproval ? { approvalId: `a${index}` } : {}),
-      ...(fence === undefined ? {} : { reconcile: { fence, windowMs: Math.round(random.between(3_000, 60_000)) } }),
-      state: needsApproval ? 'awaiting_approval' : hasOperation ? 'accepted' : 'queued',
-      epoch: 1,
-      createdAt: NOW,
-      deadline: NOW + Math.round(random.between(4_000, 45_000)),
-    };
-  }
-
   /** A caller that sends again, to any router, until it is answered. */
   #submit(record: CallRecord, tries: number): void {
-    if (tries === 0) return this.#given(record);
+    if (tries === 0) return this.#answered();
     const router = this.random.pick(this.routers);
     let answered = false;
     const again = () => {
@@ -275,14 +192,14 @@ class Simulation {
         () => {
           if (answered) return;
           answered = true;
-          this.#given(record);
+          this.#answered();
         },
         () => {},
       );
     });
   }
 
-  #given(_record: CallRecord): void {
+  #answered(): void {
     this.#pending -= 1;
   }
 
@@ -299,18 +216,7 @@ class Simulation {
   #decide(record: CallRecord): void {
     if (record.approvalId === undefined) return;
     const key = approvalKey(ACTOR.tenant, record.approvalId);
-    const approval: ApprovalRecord = {
-      approvalId: record.approvalId,
-      actor: ACTOR,
-      toolDigest: record.tool.digest,
-      argsHash: record.argsHash,
-      policyVersion: record.decision.policyVersion,
-      state: 'pending',
-      callId: record.callId,
-      expiresAt: NOW + 90_000,
-      boundSha256: boundDigest(record, {}),
-    };
-    this.cluster.approvals.write(key, approval, 0);
+    this.cluster.approvals.write(key, simApproval(record, record.approvalId), 0);
     this.scheduler.after(this.random.between(500, 15_000), () => {
       const stored = this.cluster.approvals.values.get(key);
       if (stored?.value.state !== 'pending') return;
@@ -326,7 +232,7 @@ class Simulation {
     for (let slot = 0; slot < 3; slot += 1) this.spawnWorker(slot);
     const count = 1 + random.int(5);
     for (let index = 0; index < count; index += 1) {
-      const record = this.#record(index);
+      const record = simCall(random, index);
       this.calls.push(record);
       this.#pending += 1;
       this.#decide(record);
@@ -337,36 +243,26 @@ class Simulation {
     this.#planTrouble();
   }
 
-  #anyProcess(): SimProcess {
-    return this.random.pick([...this.workers, ...this.routers.map((router) => router.process)]);
-  }
-
   #planTrouble(): void {
-    const { random, scheduler } = this;
-    for (let n = random.int(4); n > 0; n -= 1)
-      scheduler.after(random.between(0, TROUBLE_MS), () => {
-        const slot = random.int(3);
+    planTrouble(this.scheduler, TROUBLE_MS, {
+      killWorker: (slot) => {
         const worker = this.workers[slot];
         if (worker) this.#kill(worker, () => this.spawnWorker(slot));
-      });
-    for (let n = random.int(3); n > 0; n -= 1)
-      scheduler.after(random.between(0, TROUBLE_MS), () => {
-        const slot = random.int(2);
+      },
+      killRouter: (slot) => {
         const router = this.routers[slot];
         if (router) this.#kill(router.process, () => this.spawnRouter(slot));
-      });
-    if (random.chance(0.3))
-      scheduler.after(random.between(0, TROUBLE_MS), () => {
-        const slot = random.int(3);
+      },
+      drainWorker: (slot) => {
         const worker = this.workers[slot];
         if (worker) this.#drain(worker, () => this.spawnWorker(slot));
-      });
-    for (let n = random.int(3); n > 0; n -= 1)
-      scheduler.after(random.between(0, TROUBLE_MS), () => this.#anyProcess().pause(random.between(500, 14_000)));
-    if (random.chance(0.25))
-      scheduler.after(random.between(0, TROUBLE_MS), () => {
-        this.#upAt = scheduler.now + random.between(500, 7_000);
-      });
+      },
+      pauseSome: (ms) =>
+        this.random.pick([...this.workers, ...this.routers.map((router) => router.process)]).pause(ms()),
+      cutOff: (until) => {
+        this.#upAt = until;
+      },
+    });
   }
 
   /** Nothing is open, nothing is on its way, and every caller has its answer. */
@@ -384,11 +280,7 @@ class Simulation {
 
   report(seed: number): SimulationReport {
     this.violations.atEnd(this.cluster, this.world, this.accepted);
-    const states: Record<string, number> = {};
-    for (const { callId } of this.calls) {
-      const state = this.cluster.callOf(callId)?.state ?? 'never accepted';
-      states[state] = (states[state] ?? 0) + 1;
-    }
+    const states = statesOf(this.cluster, this.calls);
     return { seed, violations: this.violations.found, states, events: this.scheduler.events, kills: this.kills };
   }
 }
