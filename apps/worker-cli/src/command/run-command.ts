@@ -1,9 +1,8 @@
-import type { WritablePlaces } from '@toolfabric/governance';
 import { FabricError, type Json, randomId } from '@toolfabric/kernel';
 import type { Redactor, ToolContext } from '@toolfabric/worker-runtime';
 import type { Changes } from '../changes/compare.ts';
 import { type After, type Before, digestOf, lookAfter, lookBefore, sizeOf } from '../changes/watch-changes.ts';
-import { type ConfinedEnd, runConfined } from '../confine/run-confined.ts';
+import { type ConfinedEnd, type ConfinedRequest, runConfined } from '../confine/run-confined.ts';
 import { ArtifactSink } from '../output/artifact-sink.ts';
 import { Capture, type Captured, OutputMeter } from '../output/capture.ts';
 import { LogSink } from '../output/log-sink.ts';
@@ -16,7 +15,7 @@ import type { WorkspaceLock } from '../workspace/workspace-lock.ts';
 import type { CommandSettings } from './command-settings.ts';
 import { gitBinds } from './git-binds.ts';
 import { refuseSharedFiles } from './shared-files.ts';
-import { standingPlaces, workspaceBinds } from './writable-binds.ts';
+import { makeMissing, type StandingPlaces, standingPlaces, workspaceBinds } from './writable-binds.ts';
 
 /** Where a command sees its workspace. */
 export const INSIDE_WORKSPACE = '/workspace';
@@ -101,7 +100,8 @@ class Run {
   readonly #workspace: OpenWorkspace;
   readonly #ctx: ToolContext;
   readonly #request: CommandRequest;
-  readonly #places: WritablePlaces | undefined;
+  readonly #places: StandingPlaces | undefined;
+  #readied: Promise<void> | undefined;
   readonly id = randomId();
   before: Before | undefined;
 
@@ -110,7 +110,7 @@ class Run {
     workspace: OpenWorkspace,
     ctx: ToolContext,
     request: CommandRequest,
-    places: WritablePlaces | undefined,
+    places: StandingPlaces | undefined,
   ) {
     this.#settings = settings;
     this.#workspace = workspace;
@@ -119,8 +119,17 @@ class Run {
     this.#places = places;
   }
 
-  /** While the sandbox is being made: the look at the workspace, and the promise to the ledger (protocol 5). */
-  ready = async (): Promise<void> => {
+  /** While the sandbox is being made: the look at the workspace, and the promise to the ledger (protocol 5). Once. */
+  ready = (): Promise<void> => (this.#readied ??= this.#getReady());
+
+  /** A directory that is to be shown and is missing is made first, when `started` is stored. */
+  arrange = async (): Promise<void> => {
+    if (this.#places === undefined || this.#places.missing.length === 0) return;
+    await this.ready();
+    await makeMissing(this.#workspace, this.#places);
+  };
+
+  async #getReady(): Promise<void> {
     const { contents, records } = this.#settings;
     if (this.#places !== undefined) await refuseSharedFiles(this.#workspace.root, this.#places);
     this.before = await lookBefore(this.#workspace.root, contents.of(this.#workspace.record.id));
@@ -128,7 +137,7 @@ class Run {
     throwIfStopped(this.#ctx.signal);
     await this.#ctx.beginEffect(intentOf(this.#settings, this.id, this.before));
     records.begun(this.#workspace.record.id, this.id);
-  };
+  }
 
   diskFull = async (): Promise<boolean> => (await sizeOf(this.#workspace.root)) > this.#settings.workspaceBytes;
 }
@@ -162,11 +171,11 @@ export const runCommand = async (
 ): Promise<Begun> => {
   await removeLeftover(workspace.root, lock);
   await stillThere(workspace);
-  const places = ctx.writable === undefined ? undefined : await standingPlaces(workspace, ctx.writable);
+  const places = ctx.writable === undefined ? undefined : standingPlaces(workspace.root, ctx.writable);
   const run = new Run(settings, workspace, ctx, request, places);
   const streams = openStreams(settings, ctx, request);
   const { confinement } = settings;
-  const ended = await runConfined(confinement, {
+  const confined: ConfinedRequest = {
     command: request.resolved.command,
     env: request.resolved.env,
     binds: [
@@ -185,10 +194,14 @@ export const runCommand = async (
     diskFull: run.diskFull,
     onOutput: streams.stdout.take,
     onErrorOutput: streams.stderr.take,
-  }).catch(async (thrown: unknown) => {
-    await streams.log?.close();
-    throw new NeverBegan('the program never began', { cause: thrown });
-  });
+  };
+  const ended = await run
+    .arrange()
+    .then(() => runConfined(confinement, confined))
+    .catch(async (thrown: unknown) => {
+      await streams.log?.close();
+      throw new NeverBegan('the program never began', { cause: thrown });
+    });
   if (ended.survivors === 0) lock.isAloneAgain();
   return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ctx.redactor, ended) };
 };

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import type { WritablePlaces } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { descriptorPath, type OpenRoot } from '../workspace/open-root.ts';
 import { showPath } from '../workspace/path-parts.ts';
+import type { StandingPlaces } from './writable-binds.ts';
 
 /** Things below the writable places that are looked at. */
 export const MOST_LOOKED_AT = 100_000;
@@ -63,13 +63,13 @@ class Names {
  */
 export const refuseSharedFiles = async (
   root: OpenRoot,
-  { directories, files }: WritablePlaces,
+  { directories, files, missing }: StandingPlaces,
   most = MOST_LOOKED_AT,
 ): Promise<void> => {
   if (directories.includes('')) return;
   const names = new Names(descriptorPath(root.handle), most);
   try {
-    for (const directory of directories) await names.walk(directory);
+    for (const directory of directories) if (!missing.includes(directory)) await names.walk(directory);
     for (const file of files) names.take(file);
   } catch (thrown) {
     if (thrown instanceof FabricError) throw thrown;

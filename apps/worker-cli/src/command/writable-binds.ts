@@ -26,14 +26,12 @@ const statOf = (root: OpenRoot, path: string): Stats | undefined => {
   return stats;
 };
 
-/** A directory that is missing is made: what may be written below it may be made with it. */
-const needDirectory = async ({ root, record }: OpenWorkspace, path: string): Promise<void> => {
-  if (statOf(root, path) === undefined) {
-    const place = await makeDirectories(root, `${path}/x`, record.owner);
-    await place.close();
-  }
-  if (statOf(root, path)?.isDirectory() !== true)
+const isDirectory = (root: OpenRoot, path: string): boolean => {
+  const stats = statOf(root, path);
+  if (stats === undefined) return false;
+  if (!stats.isDirectory())
     throw refused(`${showPath(path)} is writable in this task as a directory, and is a link or a file`);
+  return true;
 };
 
 /** A file that is not there cannot be shown, and so a command cannot make it. */
@@ -46,13 +44,31 @@ const isFile = (root: OpenRoot, path: string): boolean => {
 
 const notOfGit = (path: string): boolean => !path.split('/').some(isGitName);
 
-/** What the places of a task come to in this workspace: those that are there, or were made, and no repository. */
-export const standingPlaces = async (workspace: OpenWorkspace, globs: readonly string[]): Promise<WritablePlaces> => {
+/** What the places of a task come to in a workspace, without any repository. */
+export interface StandingPlaces extends WritablePlaces {
+  /** Directories among the places that are not there yet. */
+  readonly missing: readonly string[];
+}
+
+/** Throws `constraint_violated` where a place is, or lies behind, a link or something else than the task says. */
+export const standingPlaces = (root: OpenRoot, globs: readonly string[]): StandingPlaces => {
   const places = writablePlaces(globs);
   if (places === undefined) throw refused('a command cannot be kept to what this task names as writable');
   const directories = places.directories.filter(notOfGit);
-  for (const directory of directories) if (directory !== '') await needDirectory(workspace, directory);
-  return { directories, files: places.files.filter((path) => notOfGit(path) && isFile(workspace.root, path)) };
+  return {
+    directories,
+    files: places.files.filter((path) => notOfGit(path) && isFile(root, path)),
+    missing: directories.filter((path) => path !== '' && !isDirectory(root, path)),
+  };
+};
+
+/** What may be written below a directory may be written with it. An effect: to be done once that has begun. */
+export const makeMissing = async ({ root, record }: OpenWorkspace, { missing }: StandingPlaces): Promise<void> => {
+  for (const path of missing) {
+    const place = await makeDirectories(root, `${path}/x`, record.owner);
+    await place.close();
+    if (!isDirectory(root, path)) throw refused(`${showPath(path)} does not stay in place`);
+  }
 };
 
 /**

@@ -114,6 +114,14 @@ process.exit(end.status ?? 99);`,
   it('a directory that is missing is made, as that of the user of the workspace', async () => {
     expect(await said(tryEach('out/deep/x out/y'), ['out/deep/**'])).toBe('wrote out/deep/x\nnot out/y');
     expect(lstatSync(join(workspace.root, 'out/deep')).uid).toBe(workspace.owner.uid);
+    const seen: boolean[] = [];
+    const late = { beginEffect: async () => void seen.push(existsSync(join(workspace.root, 'late'))) };
+    const argv = ['node', 'main.mjs', 'echo x > late/y'];
+    await callTool(fixture.driver, 'process.run', workspace, { argv }, { ...late, writable: ['late/**'] });
+    expect([seen, read('late/y')]).toEqual([[false], 'x\n']);
+    const no = { beginEffect: () => Promise.reject(new Error('not stored')) };
+    const refused = await callTool(fixture.driver, 'process.run', workspace, { argv }, { ...no, writable: ['no/**'] });
+    expect([refused.status, existsSync(join(workspace.root, 'no'))]).toEqual(['error', false]);
   });
 
   it('a link in its way is refused before anything begins, wherever it leads', async () => {
@@ -182,7 +190,7 @@ process.exit(end.status ?? 99);`,
     const root: OpenRoot = { handle, path: workspace.root, owner: workspace.owner };
     mkdirSync(join(workspace.root, 'many'));
     for (let n = 0; n < 3; n += 1) await putFile(workspace, `many/d/${n}`, '');
-    const places = { directories: ['many'], files: [] };
+    const places = { directories: ['many'], files: [], missing: [] };
     await expect(refuseSharedFiles(root, places, 4)).resolves.toBeUndefined();
     await expect(refuseSharedFiles(root, places, 3)).rejects.toMatchObject({ type: 'constraint_violated' });
     await handle.close();
