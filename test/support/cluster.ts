@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } 
 import { TRACKER_CONTRACTS } from '../peers/tracker-worker/src/contracts.ts';
 import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
 import { readTruth } from '../peers/truth/src/tools.ts';
+import { ClusterTokens, type Who } from './cluster-tokens.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const APPS = {
@@ -41,6 +42,8 @@ export interface ClusterOptions {
   readonly sizes?: Parameters<typeof startNats>[0]['sizes'];
 }
 
+type Ports = Readonly<Record<'gateway' | 'artifacts' | 'tracker', number>>;
+
 /** Every service as a process of its own around one real bus server, for tests that kill them. */
 export class Cluster {
   readonly nats: TestNats;
@@ -52,30 +55,19 @@ export class Cluster {
   ledger!: LedgerBus;
   readonly #apps = new WeakMap<SpawnedService, AppName>();
   readonly #healthy = new Map<AppName, SpawnedService>();
-  /** The same for every gateway, so that clients find the next one. */
-  readonly #gatewayPort: number;
-  /** Likewise for the artifact store, and for the tracker. */
-  readonly #artifactsPort: number;
-  readonly #trackerPort: number;
+  /** The same for every gateway, so that clients find the next one; likewise for the artifact store and the tracker. */
+  readonly #ports: Ports;
   /** Services that start from now on are told of the store. */
   #hasArtifacts = false;
   readonly #clients: FabricClient[] = [];
-  readonly #tokens: { id: string; sha256: string; tenant: string; user: string; agent: string; rights: string[] }[] =
-    [];
+  readonly #tokens: ClusterTokens;
 
-  private constructor(
-    nats: TestNats,
-    directory: string,
-    pace: PaceName,
-    ports: { gateway: number; artifacts: number; tracker: number },
-    kinds: readonly string[],
-  ) {
+  private constructor(nats: TestNats, directory: string, pace: PaceName, ports: Ports, kinds: readonly string[]) {
     this.kinds = kinds;
-    this.#gatewayPort = ports.gateway;
-    this.#artifactsPort = ports.artifacts;
-    this.#trackerPort = ports.tracker;
+    this.#ports = ports;
     this.nats = nats;
     this.directory = directory;
+    this.#tokens = new ClusterTokens(directory, ADA);
     this.pace = pace;
   }
 
@@ -108,7 +100,7 @@ export class Cluster {
   }
 
   get artifactsUrl(): string {
-    return `http://127.0.0.1:${this.#artifactsPort}`;
+    return `http://127.0.0.1:${this.#ports.artifacts}`;
   }
 
   get artifactsDir(): string {
@@ -125,7 +117,7 @@ export class Cluster {
   }
 
   get trackerAddress(): string {
-    return `127.0.0.1:${this.#trackerPort}`;
+    return `127.0.0.1:${this.#ports.tracker}`;
   }
 
   get trackerFile(): string {
@@ -192,17 +184,17 @@ export class Cluster {
       TOOLFABRIC_TEST: '1',
       TOOLFABRIC_FAULTS: faults,
       TOOLFABRIC_KINDS: this.kinds.join(','),
-      TOOLFABRIC_TOKENS_FILE: join(this.directory, 'tokens.json'),
-      TOOLFABRIC_GATEWAY_PORT: String(this.#gatewayPort),
+      TOOLFABRIC_TOKENS_FILE: this.#tokens.file,
+      TOOLFABRIC_GATEWAY_PORT: String(this.#ports.gateway),
       ...(this.#hasArtifacts ? { TOOLFABRIC_ARTIFACTS_URL: this.artifactsUrl } : {}),
-      TOOLFABRIC_ARTIFACTS_PORT: String(this.#artifactsPort),
+      TOOLFABRIC_ARTIFACTS_PORT: String(this.#ports.artifacts),
       TOOLFABRIC_ARTIFACTS_DIR: this.artifactsDir,
       TOOLFABRIC_STATE_DIR: join(this.directory, 'state'),
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
       TRUTH_FILE: this.truthFile,
       TRACKER_FILE: this.trackerFile,
-      TRACKER_PORT: String(this.#trackerPort),
+      TRACKER_PORT: String(this.#ports.tracker),
       TRACKER_URL: `http://${this.trackerAddress}`,
       ...(app === 'trace-writer'
         ? { TOOLFABRIC_TRACE_DIR: join(this.directory, 'traces'), TOOLFABRIC_HEALTH_PORT: '0' }
@@ -227,7 +219,7 @@ export class Cluster {
   }
 
   /** A client of the present gateway; by default as `ADA`, otherwise with a token of its own. */
-  client(who: { user?: string; tenant?: string; agent?: string; rights?: string[] } = {}): FabricClient {
+  client(who: Who = {}): FabricClient {
     const token = this.token(who);
     const client = connectFabric({ address: this.address, token });
     this.#clients.push(client);
@@ -235,20 +227,12 @@ export class Cluster {
   }
 
   get address(): string {
-    return `127.0.0.1:${this.#gatewayPort}`;
+    return `127.0.0.1:${this.#ports.gateway}`;
   }
 
   /** A token bound to `ADA`, or to whom is said; the gateway reads it within a second. */
-  token(who: { user?: string; tenant?: string; agent?: string; rights?: string[] } = {}): string {
-    const { rights = [], ...other } = who;
-    const actor = { ...ADA, ...other };
-    const id = `t-${sha256Hex(JSON.stringify([actor, rights])).slice(0, 12)}`;
-    const token = `tf_${sha256Hex(`${this.directory}${id}`)}`;
-    if (!this.#tokens.some((entry) => entry.id === id)) {
-      this.#tokens.push({ id, sha256: sha256Hex(token), ...actor, rights });
-      this.#writeTokens();
-    }
-    return token;
+  token(who: Who = {}): string {
+    return this.#tokens.of(who);
   }
 
   async call(callId: string): Promise<CallRecord | undefined> {
@@ -303,12 +287,5 @@ export class Cluster {
     writeFileSync(join(this.directory, 'public-keys.json'), JSON.stringify(this.nats.signing.publicKeys));
     for (const [user, seed] of Object.entries(this.nats.seeds))
       writeFileSync(join(this.directory, `${user}.seed`), seed, { mode: 0o600 });
-  }
-
-  /** Written aside and renamed: a gateway never reads half a file. */
-  #writeTokens(): void {
-    const file = join(this.directory, 'tokens.json');
-    writeFileSync(`${file}.new`, JSON.stringify(this.#tokens));
-    renameSync(`${file}.new`, file);
   }
 }
