@@ -25,6 +25,7 @@ let token: string;
 const HERE: Readonly<Record<string, string>> = {
   '/var/run/toolfabric/signing-key/key': 'keys/signing.pem',
   '/var/run/toolfabric/public-keys/keys.json': 'keys/public-keys.json',
+  '/var/run/toolfabric/public-keys/bus.json': 'keys/bus-public.json',
   '/var/run/toolfabric/tokens/tokens.json': 'tokens.json',
   '/var/lib/toolfabric': 'workspaces',
 };

@@ -176,6 +176,7 @@ export class Cluster {
     const service = spawnService(APPS[app], {
       TOOLFABRIC_NATS_URL: this.nats.url,
       TOOLFABRIC_NKEY_SEED_FILE: join(this.directory, `${user}.seed`),
+      TOOLFABRIC_BUS_KEYS_FILE: join(this.directory, 'bus-keys.json'),
       TOOLFABRIC_SIGNING_KEY_FILE: join(this.directory, 'signing.pem'),
       TOOLFABRIC_SIGNING_KID: this.nats.signing.kid,
       TOOLFABRIC_PUBLIC_KEYS_FILE: join(this.directory, 'public-keys.json'),
@@ -285,6 +286,7 @@ export class Cluster {
     writeFileSync(join(this.directory, 'signing.pem'), this.nats.signing.privateKey, { mode: 0o600 });
     writeFileSync(join(this.directory, 'redaction.key'), sha256Hex(`redaction ${this.directory}`), { mode: 0o600 });
     writeFileSync(join(this.directory, 'public-keys.json'), JSON.stringify(this.nats.signing.publicKeys));
+    writeFileSync(join(this.directory, 'bus-keys.json'), JSON.stringify(this.nats.busKeys));
     for (const [user, seed] of Object.entries(this.nats.seeds))
       writeFileSync(join(this.directory, `${user}.seed`), seed, { mode: 0o600 });
   }

@@ -1,5 +1,12 @@
 import { getPriority } from 'node:os';
-import type { EventsBus, GatewayBus, LedgerBus, WorkerBus } from '@toolfabric/bus-nats';
+import {
+  type EventsBus,
+  eventPlace,
+  type GatewayBus,
+  HopSeals,
+  type LedgerBus,
+  type WorkerBus,
+} from '@toolfabric/bus-nats';
 import type { Actor, FabricEvent } from '@toolfabric/contract';
 import type { SpawnedService } from '@toolfabric/testkit';
 import { waitFor } from '@toolfabric/testkit';
@@ -109,14 +116,20 @@ describe('from the bus into the store', () => {
     const actor = someone();
     const [good = 0, bad = 0] = some(2);
     const raw = await cluster.nats.connectRaw('worker-cli');
-    await raw.publish('event.worker-cli.acme', 'no json');
+    const { seeds, busKeys } = cluster.nats;
+    const keys = { user: 'worker-cli', nkeySeed: seeds['worker-cli'] ?? '', publicKeys: busKeys };
+    const seal = new HopSeals(keys).with('trace-writer');
+    const publish = (subject: string, text: string) => raw.publish(subject, seal.close(eventPlace(subject), text));
+    await publish('event.worker-cli.acme', 'no json');
+    await publish('event.worker-cli.acme', JSON.stringify({ ...settledEvent(bad, { actor }), service: 'worker-cli' }));
+    await publish(
+      'event.worker-cli.rival',
+      JSON.stringify({ ...plainEvent(bad, 'message.refused'), service: 'worker-cli' }),
+    );
+    // Without a code of its sender it is not even looked at.
     await raw.publish(
       'event.worker-cli.acme',
       JSON.stringify({ ...settledEvent(bad, { actor }), service: 'worker-cli' }),
-    );
-    await raw.publish(
-      'event.worker-cli.rival',
-      JSON.stringify({ ...plainEvent(bad, 'message.refused'), service: 'worker-cli' }),
     );
     await storeAll([settledEvent(good, { actor })]);
     await waitFor(async () => (await allCalls(gateway, actor)).length === 1);

@@ -8,12 +8,19 @@ let folder: string;
 let base: Record<string, string>;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'toolfabric-config-'));
-  for (const [name, text] of Object.entries({ seed: 'SUABC\n', keys: '[]', id: 'key-id\n', secret: 'key-secret\n' })) {
+  for (const [name, text] of Object.entries({
+    seed: 'SUABC\n',
+    keys: '[]',
+    bus: '{}',
+    id: 'key-id\n',
+    secret: 'key-secret\n',
+  })) {
     writeFileSync(join(folder, name), text);
   }
   base = {
     TOOLFABRIC_NATS_URL: 'nats://a:1,nats://b:2',
     TOOLFABRIC_NKEY_SEED_FILE: join(folder, 'seed'),
+    TOOLFABRIC_BUS_KEYS_FILE: join(folder, 'bus'),
     TOOLFABRIC_PUBLIC_KEYS_FILE: join(folder, 'keys'),
     TOOLFABRIC_ARTIFACTS_DIR: join(folder, 'store'),
   };
@@ -23,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('configuration', () => {
   it('has defaults that listen on loopback over a directory', () => {
     expect(readConfig(base)).toMatchObject({
-      bus: { servers: ['nats://a:1', 'nats://b:2'], nkeySeed: 'SUABC' },
+      bus: { servers: ['nats://a:1', 'nats://b:2'], nkeySeed: 'SUABC', publicKeys: {} },
       listen: { host: '127.0.0.1', port: 7410, insecure: false },
       store: { type: 'directory', directory: join(folder, 'store') },
       limits: { logBytes: 16 * 1024 * 1024 },

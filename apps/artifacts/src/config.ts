@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { BusConfig } from '@toolfabric/bus-nats';
+import { type BusConfig, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, type PublicKeyEntry, parseFaults } from '@toolfabric/kernel';
 import type { ListenConfig } from '@toolfabric/service-host';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
@@ -9,7 +9,7 @@ import { type ArchiveLimits, DEFAULT_LIMITS } from './archive/limits.ts';
 import type { StoreConfig } from './store/open-store.ts';
 
 export interface ArtifactsConfig {
-  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
   readonly listen: ListenConfig;
   readonly store: StoreConfig;
   /** Whose signatures on permits are good. */
@@ -36,6 +36,7 @@ const S3_COPY_BYTES = 5 * 1024 ** 3;
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_PUBLIC_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_ARTIFACTS_HOST: z.string().min(1).default('127.0.0.1'),
   TOOLFABRIC_ARTIFACTS_PORT: Port.default(7410),
@@ -87,6 +88,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
       nkeySeed: secretOf(values.TOOLFABRIC_NKEY_SEED_FILE),
+      publicKeys: parsePublicBusKeys(readFileSync(values.TOOLFABRIC_BUS_KEYS_FILE, 'utf8')),
     },
     listen: {
       host: values.TOOLFABRIC_ARTIFACTS_HOST,

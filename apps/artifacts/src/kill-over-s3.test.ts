@@ -24,6 +24,7 @@ beforeAll(async () => {
   const files = {
     seed: nats.seeds['artifacts'] ?? '',
     keys: JSON.stringify(nats.signing.publicKeys),
+    'bus-keys': JSON.stringify(nats.busKeys),
     id: 'S3RVER',
     secret: 'S3RVER',
   };
@@ -43,6 +44,7 @@ const serve = async (faults = ''): Promise<ReturnType<typeof createArtifactStore
   service = spawnService(APP, {
     TOOLFABRIC_NATS_URL: nats.url,
     TOOLFABRIC_NKEY_SEED_FILE: join(folder, 'seed'),
+    TOOLFABRIC_BUS_KEYS_FILE: join(folder, 'bus-keys'),
     TOOLFABRIC_PUBLIC_KEYS_FILE: join(folder, 'keys'),
     TOOLFABRIC_ARTIFACTS_PORT: '0',
     TOOLFABRIC_ARTIFACTS_S3_BUCKET: peer.config.bucket,

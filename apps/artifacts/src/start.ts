@@ -1,6 +1,6 @@
 import { connectEvents } from '@toolfabric/bus-nats';
 import { type Logger, systemClock } from '@toolfabric/kernel';
-import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
 import type { ArtifactsConfig } from './config.ts';
 import { PATIENCE } from './http/stream-body.ts';
@@ -17,6 +17,7 @@ export const start = async (config: ArtifactsConfig, logger: Logger): Promise<Ru
       events: bus.events,
       isConnected: bus.isConnected,
     });
+    bus.onRefused(tellRefusals(telemetry.metrics, logger));
     const server = await startArtifacts(config, telemetry.events, logger, systemClock, PATIENCE, telemetry);
     const health = await openHealth(config, server.isReady, telemetry.metricsText).catch(async (thrown: unknown) => {
       await server.stop();

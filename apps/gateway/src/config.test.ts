@@ -8,18 +8,22 @@ import { readConfig } from './config.ts';
 const folder = mkdtempSync(join(tmpdir(), 'toolfabric-config-'));
 const seed = join(folder, 'seed');
 writeFileSync(seed, 'SUA-SEED\n');
+const busKeys = join(folder, 'bus-keys.json');
+const publicKeys = { router: `U${'A'.repeat(55)}` };
+writeFileSync(busKeys, JSON.stringify(publicKeys));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const ENV = {
   TOOLFABRIC_NATS_URL: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223',
   TOOLFABRIC_NKEY_SEED_FILE: seed,
+  TOOLFABRIC_BUS_KEYS_FILE: busKeys,
   TOOLFABRIC_TOKENS_FILE: '/etc/toolfabric/tokens.json',
 };
 
 describe('the configuration', () => {
   it('has a default for everything that has a safe one', () => {
     const config = readConfig(ENV);
-    expect(config.bus).toEqual({ servers: ENV.TOOLFABRIC_NATS_URL.split(','), nkeySeed: 'SUA-SEED' });
+    expect(config.bus).toEqual({ servers: ENV.TOOLFABRIC_NATS_URL.split(','), nkeySeed: 'SUA-SEED', publicKeys });
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 7400, insecure: false });
     expect(config.pace.waitPollMs).toBe(1_000);
     expect(config).not.toHaveProperty('healthPort');
@@ -44,6 +48,8 @@ describe('the configuration', () => {
     ['TOOLFABRIC_NATS_URL', undefined],
     ['TOOLFABRIC_TOKENS_FILE', undefined],
     ['TOOLFABRIC_NKEY_SEED_FILE', '/nowhere/seed'],
+    ['TOOLFABRIC_BUS_KEYS_FILE', undefined],
+    ['TOOLFABRIC_BUS_KEYS_FILE', '/nowhere/keys'],
     ['TOOLFABRIC_GATEWAY_PORT', '70000'],
     ['TOOLFABRIC_GATEWAY_PORT', 'http'],
     ['TOOLFABRIC_PACE', 'fast'],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { BusConfig } from '@toolfabric/bus-nats';
+import { type BusConfig, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
 import type { ListenConfig } from '@toolfabric/service-host';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
@@ -8,7 +8,7 @@ import { type GatewayLimits, LIMITS } from './limits.ts';
 import { OidcFile, type OidcIssuer } from './oidc/issuer-config.ts';
 
 export interface GatewayConfig {
-  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
   readonly listen: ListenConfig;
   /** JSON list of `TokenEntry`. */
   readonly tokensFile: string;
@@ -33,6 +33,7 @@ const Port = z.coerce.number().int().min(0).max(65_535);
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_TOKENS_FILE: z.string().min(1),
   TOOLFABRIC_OIDC_FILE: z.string().min(1).optional(),
   TOOLFABRIC_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
@@ -61,6 +62,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
       nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+      publicKeys: parsePublicBusKeys(readFileSync(values.TOOLFABRIC_BUS_KEYS_FILE, 'utf8')),
     },
     listen: {
       host: values.TOOLFABRIC_GATEWAY_HOST,

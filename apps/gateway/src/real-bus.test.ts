@@ -16,6 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'toolfabric-real-bus-'));
 const files = {
   tokens: join(folder, 'tokens.json'),
   seed: join(folder, 'seed'),
+  busKeys: join(folder, 'bus-keys.json'),
   strangerSeed: join(folder, 'stranger'),
 };
 const alice = issueToken({ id: 'alice', ...ALICE });
@@ -39,6 +40,7 @@ const startGateway = async (more: Record<string, string> = {}) => {
   const service = spawnService(APP, {
     TOOLFABRIC_NATS_URL: nats.url,
     TOOLFABRIC_NKEY_SEED_FILE: files.seed,
+    TOOLFABRIC_BUS_KEYS_FILE: files.busKeys,
     TOOLFABRIC_TOKENS_FILE: files.tokens,
     TOOLFABRIC_GATEWAY_PORT: '0',
     TOOLFABRIC_PACE: 'test',
@@ -61,6 +63,7 @@ beforeAll(async () => {
   nats = await startNats({ kinds: ['cli'] });
   writeFileSync(files.tokens, JSON.stringify([alice.entry, bob.entry]));
   writeFileSync(files.seed, nats.seeds['gateway'] ?? '');
+  writeFileSync(files.busKeys, JSON.stringify(nats.busKeys));
   writeFileSync(files.strangerSeed, generateBusKeys(['cli']).seeds['gateway'] ?? '');
   router = new ScriptedRouter();
   await serveRouter();

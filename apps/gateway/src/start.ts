@@ -1,7 +1,7 @@
 import { createArtifactFront } from '@toolfabric/artifact-http';
 import { connectGateway } from '@toolfabric/bus-nats';
 import { type Logger, systemClock } from '@toolfabric/kernel';
-import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
 import type { GatewayConfig } from './config.ts';
 import { startGateway } from './start-gateway.ts';
@@ -16,6 +16,7 @@ export const start = async (config: GatewayConfig, logger: Logger): Promise<Runn
     const { events, isConnected } = bus;
     const common = { service: 'gateway', role: 'gateway', settings: config.telemetry } as const;
     const telemetry = startTelemetry({ ...common, events, isConnected });
+    bus.onRefused(tellRefusals(telemetry.metrics, logger));
     const ports = { ...bus, events: telemetry.events };
     const gateway = await startGateway(config, ports, logger, systemClock, front, telemetry);
     const isReady = () => bus.isConnected() && gateway.isReady();

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { BusConfig } from '@toolfabric/bus-nats';
+import { type BusConfig, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { parseQuotas, type QuotaConfig } from '@toolfabric/governance';
 import { armFaultPoints, type Faults, PACES, type Pace, parseFaults } from '@toolfabric/kernel';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { WebhookConfig } from './approvals/webhook.ts';
 
 export interface RouterConfig {
-  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
   readonly signing: { readonly kid: string; readonly privateKey: string };
   /** The pools that this installation has. */
   readonly kinds: readonly string[];
@@ -33,6 +33,7 @@ export interface RouterConfig {
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_SIGNING_KEY_FILE: z.string().min(1),
   TOOLFABRIC_SIGNING_KID: z.string().min(1),
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
@@ -86,6 +87,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
       nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+      publicKeys: parsePublicBusKeys(readFileSync(values.TOOLFABRIC_BUS_KEYS_FILE, 'utf8')),
     },
     signing: {
       kid: values.TOOLFABRIC_SIGNING_KID,

@@ -3,7 +3,7 @@ import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolRef } from '@toolfabric/contract';
 import { parseQuotas } from '@toolfabric/governance';
 import { createSigner, FabricError, type Logger, randomId, sha256Hex, systemClock } from '@toolfabric/kernel';
-import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import { accountsOf } from './accounts.ts';
 import { ApprovalBook } from './approvals/approval-book.ts';
@@ -160,6 +160,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   const { events, isConnected } = bus;
   const common = { service: 'router', role: 'router', settings: config.telemetry } as const;
   const telemetry = startTelemetry({ ...common, events, isConnected });
+  bus.onRefused(tellRefusals(telemetry.metrics, log));
   const { services, policy, mark } = compile(config, bus, telemetry, log);
   const { ctx, registry, lives } = services;
   const { pace } = config;

@@ -8,17 +8,24 @@ const directory = mkdtempSync(join(tmpdir(), 'toolfabric-trace-config-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const seed = join(directory, 'seed');
 writeFileSync(seed, 'SUSEED\n');
+const busKeys = join(directory, 'bus-keys.json');
+const publicKeys = { router: `U${'A'.repeat(55)}` };
+writeFileSync(busKeys, JSON.stringify(publicKeys));
 const password = join(directory, 'password');
 writeFileSync(password, 'secret\n');
 
-const base = { TOOLFABRIC_NATS_URL: 'nats://a,nats://b', TOOLFABRIC_NKEY_SEED_FILE: seed };
+const base = {
+  TOOLFABRIC_NATS_URL: 'nats://a,nats://b',
+  TOOLFABRIC_NKEY_SEED_FILE: seed,
+  TOOLFABRIC_BUS_KEYS_FILE: busKeys,
+};
 const chdb = { ...base, TOOLFABRIC_TRACE_DIR: '/var/lib/traces' };
 const clickhouse = { ...base, TOOLFABRIC_TRACE_STORE: 'clickhouse', TOOLFABRIC_CLICKHOUSE_URL: 'https://ch:8443' };
 
 describe('configuration of the trace writer', () => {
   it('takes the embedded engine unless something else is said', () => {
     expect(readConfig(chdb)).toMatchObject({
-      bus: { servers: ['nats://a', 'nats://b'], nkeySeed: 'SUSEED' },
+      bus: { servers: ['nats://a', 'nats://b'], nkeySeed: 'SUSEED', publicKeys },
       kinds: ['cli'],
       store: { type: 'chdb', directory: '/var/lib/traces', memoryBytes: 1024 * 1024 * 1024, module: 'chdb' },
       retention: { days: 30, tenants: {} },

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { BusConfig } from '@toolfabric/bus-nats';
+import { type BusConfig, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { Token } from '@toolfabric/contract';
 import { PACES, type Pace } from '@toolfabric/kernel';
 import type { Retention, TraceStoreConfig } from '@toolfabric/trace-clickhouse';
 import { z } from 'zod';
 
 export interface TraceWriterConfig {
-  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
   /** The pools whose events are taken. */
   readonly kinds: readonly string[];
   readonly store: TraceStoreConfig;
@@ -43,6 +43,7 @@ const TenantDays = z
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TRACE_RETENTION_DAYS: Days.default(30),
@@ -124,6 +125,7 @@ export const readConfig = (env: Environ = process.env): TraceWriterConfig => {
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
       nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+      publicKeys: parsePublicBusKeys(readFileSync(values.TOOLFABRIC_BUS_KEYS_FILE, 'utf8')),
     },
     kinds: values.TOOLFABRIC_KINDS.split(','),
     store: storeFrom(env, pace, values.TOOLFABRIC_TRACE_NICENESS),

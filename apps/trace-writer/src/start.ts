@@ -1,7 +1,7 @@
 import { connectTraceWriter } from '@toolfabric/bus-nats';
 import { FabricError, type Logger, systemClock } from '@toolfabric/kernel';
 import type { EventLag } from '@toolfabric/ports';
-import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { createMetrics, type ServedMetrics } from '@toolfabric/telemetry';
 import { openTraceStore, type TraceStoreStatus } from '@toolfabric/trace-clickhouse';
 import { answerQuestion } from './answer-question.ts';
@@ -56,6 +56,7 @@ export const start = async (config: TraceWriterConfig, log: Logger): Promise<Tra
   });
   const stop = new AbortController();
   const metrics = createMetrics('trace-writer');
+  bus.onRefused(tellRefusals(metrics, log));
   const writer = new BatchWriter({ store, clock, log, metrics }, { ...BATCH_LIMITS, heldBytes: config.room.bytes });
   const taker = new EventTaker({ writer, retention: config.retention, clock, log, metrics });
   const options = {

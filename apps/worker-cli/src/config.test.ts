@@ -12,10 +12,12 @@ beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'config-'));
   const { entry } = generateSigningKey('r1', ['router']);
   writeFileSync(join(directory, 'seed'), 'SUABC\n');
+  writeFileSync(join(directory, 'bus-keys.json'), '{}');
   writeFileSync(join(directory, 'keys.json'), JSON.stringify([entry]));
   env = {
     TOOLFABRIC_NATS_URL: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223',
     TOOLFABRIC_NKEY_SEED_FILE: join(directory, 'seed'),
+    TOOLFABRIC_BUS_KEYS_FILE: join(directory, 'bus-keys.json'),
     TOOLFABRIC_PUBLIC_KEYS_FILE: join(directory, 'keys.json'),
     TOOLFABRIC_STATE_DIR: '/var/lib/toolfabric',
   };
@@ -25,7 +27,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 describe('configuration of the cli worker', () => {
   it('has defaults for everything that can have one', () => {
     expect(readConfig(env)).toMatchObject({
-      bus: { servers: ['nats://127.0.0.1:4222', 'nats://127.0.0.1:4223'], nkeySeed: 'SUABC' },
+      bus: { servers: ['nats://127.0.0.1:4222', 'nats://127.0.0.1:4223'], nkeySeed: 'SUABC', publicKeys: {} },
       kind: 'cli',
       publicKeys: [{ kid: 'r1', roles: ['router'] }],
       pace: PACES.production,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { delimiter, isAbsolute } from 'node:path';
-import type { BusConfig } from '@toolfabric/bus-nats';
+import { type BusConfig, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { Token } from '@toolfabric/contract';
 import { armFaultPoints, type Faults, PACES, type Pace, type PublicKeyEntry, parseFaults } from '@toolfabric/kernel';
 import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from '@toolfabric/telemetry/settings';
@@ -11,7 +11,7 @@ import { SNAPSHOT_LIMITS } from './workspace/snapshot/snapshot-limits.ts';
 import type { UserRange } from './workspace/workspace-users.ts';
 
 export interface WorkerCliConfig {
-  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed'>;
+  readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
   /** Name of the pool. */
   readonly kind: string;
   /** Whose signatures on work are good. */
@@ -79,6 +79,7 @@ const Names = z
 const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
+  TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_PUBLIC_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_KIND: Token.default('cli'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
@@ -169,6 +170,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     bus: {
       servers: values.TOOLFABRIC_NATS_URL.split(','),
       nkeySeed: readFileSync(values.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim(),
+      publicKeys: parsePublicBusKeys(readFileSync(values.TOOLFABRIC_BUS_KEYS_FILE, 'utf8')),
     },
     kind: values.TOOLFABRIC_KIND,
     publicKeys: PublicKeys.parse(JSON.parse(readFileSync(values.TOOLFABRIC_PUBLIC_KEYS_FILE, 'utf8'))),

@@ -12,7 +12,7 @@ describe('start of the cli worker', () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'start-'));
     const config: WorkerCliConfig = {
       ...({} as ReturnType<typeof readConfig>),
-      bus: { servers: ['nats://127.0.0.1:1'], nkeySeed: '' },
+      bus: { servers: ['nats://127.0.0.1:1'], nkeySeed: '', publicKeys: {} },
       kind: 'cli',
       publicKeys: [],
       pace: PACES.test,

@@ -1,7 +1,7 @@
 import { createArtifactStore } from '@toolfabric/artifact-http';
 import { connectWorker } from '@toolfabric/bus-nats';
 import { createVerifier, type Logger, silentLogger } from '@toolfabric/kernel';
-import { type RunningService, startHealth } from '@toolfabric/service-host';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
 import { type AnyTool, runWorker, type WorkerOptions } from '@toolfabric/worker-runtime';
 import { type Capabilities, probeCapabilities } from './capabilities/probe-capabilities.ts';
@@ -87,6 +87,7 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
     events: bus.events,
     isConnected: bus.isConnected,
   });
+  bus.onRefused(tellRefusals(telemetry.metrics, log));
   const options: WorkerOptions = {
     kind,
     ports: { ...bus, events: telemetry.events },

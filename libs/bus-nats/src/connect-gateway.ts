@@ -4,49 +4,91 @@ import type { z } from 'zod';
 import { textOf } from './answers.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
+import { HopSeals, type Seal } from './hop-seal.ts';
 import { type BusLink, openLink } from './link.ts';
-import { callToken, checkedToken, RPC_PREFIX, TRACE_RPC_PREFIX } from './subjects.ts';
+import { answerPlace, questionPlace } from './serve-requests.ts';
+import {
+  callToken,
+  checkedToken,
+  GATEWAY_USER,
+  noticePlace,
+  ROUTER_USER,
+  RPC_PREFIX,
+  TRACE_RPC_PREFIX,
+  TRACE_USER,
+  workerUser,
+} from './subjects.ts';
 
 /** The gateway's whole side of the bus. */
 export interface GatewayBus extends GatewayPorts, BusConnection {}
 
-/** Lossy messages: one that cannot be read is dropped, since nobody may depend on it. */
-const readNotice = <T>(schema: z.ZodType<T>, data: Uint8Array): T | undefined => {
+interface Heard {
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+/** Lossy messages: one that cannot be read or believed is dropped, since nobody may depend on it. */
+const readNotice = <T>(schema: z.ZodType<T>, hops: HopSeals, seal: Seal | undefined, heard: Heard): T | undefined => {
+  const opened = seal?.open(noticePlace(heard.subject), heard.data);
+  if (opened === undefined) {
+    hops.refused('notice');
+    return undefined;
+  }
   try {
-    return schema.parse(JSON.parse(textOf(data)));
+    return schema.parse(JSON.parse(textOf(opened)));
   } catch {
     return undefined;
   }
 };
 
-const ask = async (link: BusLink, subject: string, body: string, timeoutMs: number, otherwise: string) => {
+interface Asked {
+  readonly link: BusLink;
+  readonly hops: HopSeals;
+  readonly peer: string;
+  readonly otherwise: string;
+}
+
+/** An answer without a valid code is none. */
+const ask = async ({ link, hops, peer, otherwise }: Asked, subject: string, body: string, timeoutMs: number) => {
+  const seal = hops.with(peer);
+  const question = seal.close(questionPlace(subject), body);
   try {
-    return textOf((await link.request(subject, body, undefined, timeoutMs)).data);
+    const { data } = await link.request(subject, question, undefined, timeoutMs);
+    const opened = seal.open(answerPlace(subject, question), data);
+    if (opened !== undefined) return textOf(opened);
+    hops.refused('answer');
   } catch (error) {
     throw new RequestUnanswered(otherwise, { cause: error });
   }
+  throw new RequestUnanswered(otherwise);
 };
 
 export const connectGateway = async (config: BusConfig): Promise<GatewayBus> => {
-  const link = await openLink({ ...config, user: 'gateway' });
+  const hops = new HopSeals({ ...config, user: GATEWAY_USER });
+  const fromRouter = hops.with(ROUTER_USER);
+  const toTrace = hops.with(TRACE_USER);
+  const link = await openLink({ ...config, user: GATEWAY_USER });
+  const router: Asked = { link, hops, peer: ROUTER_USER, otherwise: 'no router answered' };
+  const trace: Asked = { link, hops, peer: TRACE_USER, otherwise: 'no trace store answered' };
   const ports: GatewayPorts = {
-    request: (verb, body, timeoutMs) => ask(link, RPC_PREFIX + verb, body, timeoutMs, 'no router answered'),
-    askTrace: (verb, body, timeoutMs) => ask(link, TRACE_RPC_PREFIX + verb, body, timeoutMs, 'no trace store answered'),
+    request: (verb, body, timeoutMs) => ask(router, RPC_PREFIX + verb, body, timeoutMs),
+    askTrace: (verb, body, timeoutMs) => ask(trace, TRACE_RPC_PREFIX + verb, body, timeoutMs),
     onSettled(listener) {
       link.subscribe('settled.*.*', (message) => {
-        const notice = readNotice(SettledNotice, message.data);
+        const notice = readNotice(SettledNotice, hops, fromRouter, message);
         if (notice !== undefined) listener(notice);
       });
     },
     watchProgress(tenant, callId, listener) {
       const subject = `progress.*.${checkedToken(tenant)}.${callToken(callId)}`;
       const subscription = link.subscribe(subject, (message) => {
-        const notice = readNotice(ProgressNotice, message.data);
+        const kind = message.subject.split('.')[1] ?? '';
+        const notice = readNotice(ProgressNotice, hops, hops.of(workerUser(kind)), message);
         if (notice !== undefined) listener(notice);
       });
       return () => subscription.unsubscribe();
     },
-    events: createEventLog(link),
+    events: createEventLog(link, toTrace),
   };
-  return withConnection(link, ports);
+  return withConnection(link, hops, ports);
 };

@@ -22,28 +22,33 @@ import { usedShare } from './answers.ts';
 import { claimFamily, ledgerFamily } from './bucket-families.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
+import { HopSeals, type Seal } from './hop-seal.ts';
 import { type BusLink, openLink } from './link.ts';
 import { type QueuedWork, queuedWork } from './queued-work.ts';
-import { oneBucket, RecordStore } from './record-store.ts';
+import { type BucketFamily, oneBucket, RecordStore } from './record-store.ts';
 import { createResultFeed } from './result-feed.ts';
 import { createResults } from './results.ts';
 import { serveRequests } from './serve-requests.ts';
 import {
   BUCKETS,
+  bellPlace,
   bucketStream,
   CORE_API,
   claimBucket,
   controlSubject,
+  GATEWAY_USER,
   ledgerBucket,
   lifeBucket,
+  noticePlace,
+  ROUTER_USER,
   RPC_PREFIX,
   RPC_QUEUE,
   settledSubject,
   streamInfoSubject,
+  TRACE_USER,
+  workerUser,
 } from './subjects.ts';
 import { createWorkOutbox } from './work-outbox.ts';
-
-const USER = 'router';
 
 /** The router's whole side of the bus. */
 export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
@@ -57,12 +62,16 @@ export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
   queued(kinds: readonly string[]): Promise<QueuedWork>;
 }
 
-const createFront = (link: BusLink): RouterFront => ({
-  serve: (handler) => serveRequests(link, RPC_PREFIX, RPC_QUEUE, handler),
-  settled(notice) {
-    link.publish(settledSubject(notice.actor.tenant, notice.view.callId), JSON.stringify(notice));
-  },
-});
+const createFront = (link: BusLink, hops: HopSeals): RouterFront => {
+  const gateway = hops.with(GATEWAY_USER);
+  return {
+    serve: (handler) => serveRequests(link, RPC_PREFIX, RPC_QUEUE, { hops, asker: GATEWAY_USER }, handler),
+    settled(notice) {
+      const subject = settledSubject(notice.actor.tenant, notice.view.callId);
+      link.publish(subject, gateway.close(noticePlace(subject), JSON.stringify(notice)));
+    },
+  };
+};
 
 const greatestFill = async (link: BusLink, kinds: readonly string[]): Promise<number> => {
   // New calls go into the slots of this week and soon of the next: a full old slot is no reason to refuse them.
@@ -98,8 +107,14 @@ export interface LedgerBusConfig extends BusConfig {
 }
 
 export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus> => {
-  const link = await openLink({ ...config, user: USER });
+  const hops = new HopSeals({ ...config, user: ROUTER_USER });
+  const sealOf = (kind: string): Seal => hops.with(workerUser(kind));
+  const trace = hops.with(TRACE_USER);
+  const link = await openLink({ ...config, user: ROUTER_USER });
   const store = <T>(bucket: string, schema: z.ZodType<T>) => new RecordStore(link, CORE_API, oneBucket(bucket), schema);
+  /** What the workers of a kind write too. */
+  const shared = <T>(kind: string, family: BucketFamily, schema: z.ZodType<T>) =>
+    new RecordStore(link, CORE_API, family, schema, { hops, seal: sealOf(kind) });
   const approvals = store(BUCKETS.approvals, ApprovalRecord);
   const ports: Omit<LedgerBus, keyof BusConnection> = {
     calls: new RecordStore(link, CORE_API, ledgerFamily, CallRecord),
@@ -114,19 +129,22 @@ export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus>
     uses: store(BUCKETS.tasks, TaskUse),
     taints: store(BUCKETS.tasks, TaintRecord),
     resources: store(BUCKETS.leases, ResourceLease),
-    claims: memo((kind) => new RecordStore(link, CORE_API, claimFamily(kind), Claim)),
-    lives: memo((kind) => store(lifeBucket(kind), LifeSign)),
-    pins: memo((kind) => store(lifeBucket(kind), PinLease)),
+    claims: memo((kind) => shared(kind, claimFamily(kind), Claim)),
+    lives: memo((kind) => shared(kind, oneBucket(lifeBucket(kind)), LifeSign)),
+    pins: memo((kind) => shared(kind, oneBucket(lifeBucket(kind)), PinLease)),
     work: createWorkOutbox(link),
-    results: createResults(link, CORE_API),
-    events: createEventLog(link, config.eventSecret),
+    results: createResults(link, CORE_API, hops, sealOf),
+    events: createEventLog(link, trace, config.eventSecret),
     bells: {
-      ring: (kind: string, callId: string) => link.publish(controlSubject(kind, 'all'), callId),
+      ring(kind: string, callId: string) {
+        const subject = controlSubject(kind, 'all');
+        link.publish(subject, sealOf(kind).close(bellPlace(subject), callId));
+      },
     },
-    resultFeed: (kind: string) => createResultFeed(link, USER, kind),
+    resultFeed: (kind: string) => createResultFeed(link, ROUTER_USER, kind, hops, sealOf(kind)),
     fill: (kinds: readonly string[]) => greatestFill(link, kinds),
     queued: (kinds: readonly string[]) => queuedWork(link, kinds),
-    ...createFront(link),
+    ...createFront(link, hops),
   };
-  return withConnection(link, ports);
+  return withConnection(link, hops, ports);
 };

@@ -1,11 +1,10 @@
 import type { EventFeed, TraceFront } from '@toolfabric/ports';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventFeed } from './event-feed.ts';
+import { HopSeals } from './hop-seal.ts';
 import { openLink } from './link.ts';
 import { serveRequests } from './serve-requests.ts';
-import { eventStreams, TRACE_RPC_PREFIX, TRACE_RPC_QUEUE } from './subjects.ts';
-
-const USER = 'trace-writer';
+import { eventStreams, GATEWAY_USER, TRACE_RPC_PREFIX, TRACE_RPC_QUEUE, TRACE_USER } from './subjects.ts';
 
 /** The trace writer's whole side of the bus: it takes events and answers questions. */
 export interface TraceWriterBus extends TraceFront, BusConnection {
@@ -13,10 +12,12 @@ export interface TraceWriterBus extends TraceFront, BusConnection {
 }
 
 export const connectTraceWriter = async (config: BusConfig, kinds: readonly string[]): Promise<TraceWriterBus> => {
-  const link = await openLink({ ...config, user: USER });
+  const hops = new HopSeals({ ...config, user: TRACE_USER });
+  const link = await openLink({ ...config, user: TRACE_USER });
+  const asked = { hops, asker: GATEWAY_USER };
   const ports: Omit<TraceWriterBus, keyof BusConnection> = {
-    feed: createEventFeed(link, USER, eventStreams(kinds)),
-    serve: (handler) => serveRequests(link, TRACE_RPC_PREFIX, TRACE_RPC_QUEUE, handler),
+    feed: createEventFeed(link, TRACE_USER, eventStreams(kinds), hops),
+    serve: (handler) => serveRequests(link, TRACE_RPC_PREFIX, TRACE_RPC_QUEUE, asked, handler),
   };
-  return withConnection(link, ports);
+  return withConnection(link, hops, ports);
 };

@@ -9,7 +9,8 @@ const SHORT_FORM = 9;
 /** One message that was pulled; its reply subject says where it stands and takes the verdict. */
 export class PulledDelivery implements Delivery {
   readonly subject: string;
-  readonly data: Uint8Array;
+  /** Without its code, once that was looked at. */
+  data: Uint8Array;
   readonly sequence: number;
   readonly deliveryCount: number;
   readonly storedAt: number;

@@ -2,6 +2,8 @@ import { type EventFeed, type EventFeedOptions, type EventLag, StoreUnavailable 
 import { z } from 'zod';
 import { parseAnswer, unavailable } from './answers.ts';
 import type { PulledDelivery } from './delivery.ts';
+import { eventPlace } from './event-log.ts';
+import type { HopSeals } from './hop-seal.ts';
 import type { BusLink } from './link.ts';
 import { PullGroup } from './pull-group.ts';
 import { type OnDelivery, Pump } from './pump.ts';
@@ -76,9 +78,29 @@ const lagOf = async (link: BusLink, stream: string): Promise<EventLag> => {
   return { stream, waiting: num_pending, unacknowledged: num_ack_pending };
 };
 
-export const createEventFeed = (link: BusLink, user: string, streams: readonly string[]): EventFeed => ({
+/** `event.<service>.<tenant>`: the bus lets only that service publish there, and the code must be its own. */
+const opening =
+  (hops: HopSeals, onDelivery: OnDelivery): OnDelivery =>
+  async (delivery) => {
+    const seal = hops.of(delivery.subject.split('.')[1] ?? '');
+    const opened = seal?.open(eventPlace(delivery.subject), delivery.data);
+    if (opened === undefined) {
+      hops.refused('event');
+      return delivery.ack();
+    }
+    delivery.data = opened;
+    return onDelivery(delivery);
+  };
+
+export const createEventFeed = (
+  link: BusLink,
+  user: string,
+  streams: readonly string[],
+  hops: HopSeals,
+): EventFeed => ({
   async run(options, onDelivery, signal) {
-    await Promise.all(streams.map((stream) => new EventPump(link, user, stream, options, onDelivery).run(signal)));
+    const take = opening(hops, onDelivery);
+    await Promise.all(streams.map((stream) => new EventPump(link, user, stream, options, take).run(signal)));
   },
   lag: () => Promise.all(streams.map((stream) => lagOf(link, stream))),
 });

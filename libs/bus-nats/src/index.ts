@@ -4,6 +4,8 @@ export * from './connect-gateway.ts';
 export * from './connect-ledger.ts';
 export * from './connect-trace-writer.ts';
 export * from './connect-worker.ts';
+export { eventPlace } from './event-log.ts';
+export { HOPS, type Hop, HopSeals, type PublicBusKeys, type Seal } from './hop-seal.ts';
 export * from './nkeys.ts';
 export * from './permissions.ts';
 export type { Difference } from './plan-topology.ts';

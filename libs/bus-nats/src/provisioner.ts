@@ -90,7 +90,7 @@ const fillOf = ({ config, state }: StreamInfo): Fill => ({
 });
 
 /** Connects as the user `provisioner`, the only one that may create streams and consumers. */
-export const connectProvisioner = async (config: BusConfig): Promise<Provisioner> => {
+export const connectProvisioner = async (config: Omit<BusConfig, 'publicKeys'>): Promise<Provisioner> => {
   const nc: NatsConnection = await connect({
     servers: typeof config.servers === 'string' ? config.servers : [...config.servers],
     authenticator: nkeyAuthenticator(new TextEncoder().encode(config.nkeySeed.trim())),

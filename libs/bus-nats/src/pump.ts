@@ -1,9 +1,8 @@
-import type { Delivery } from '@toolfabric/ports';
 import type { PulledDelivery } from './delivery.ts';
 import type { BusLink } from './link.ts';
 import type { PullEnd, PullGroup, PullGroupOptions } from './pull-group.ts';
 
-export type OnDelivery = (delivery: Delivery) => Promise<void>;
+export type OnDelivery = (delivery: PulledDelivery) => Promise<void>;
 export type MakeGroup = (handlers: Pick<PullGroupOptions, 'onDelivery' | 'onEnd'>) => PullGroup;
 
 const OVERDUE_EVERY_MS = 1_000;

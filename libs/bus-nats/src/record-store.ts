@@ -2,6 +2,7 @@ import { FabricError } from '@toolfabric/kernel';
 import { type Changed, QueueFull, type Store, StoreUnavailable, type Versioned } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { deleteMessage, findMessage, lastSequence, listSubjects, type StoredMessage, storeMessage } from './answers.ts';
+import type { HopSeals, Seal } from './hop-seal.ts';
 import type { BusLink } from './link.ts';
 import {
   bucketPrefix,
@@ -25,19 +26,22 @@ export const oneBucket = (bucket: string): BucketFamily => ({ all: [bucket], buc
 /**
  * A typed store by compare-and-set: one value a key, the stream sequence is the revision (protocol 1).
  *
- * `api` is the prefix under which the connection's account reaches the stream interface.
+ * `api` is the prefix under which the connection's account reaches the stream interface. With `sealed`, a record counts
+ * only when it was written by one of the two whose seal it is.
  */
 export class RecordStore<T> implements Store<T> {
   readonly #link: BusLink;
   readonly #api: string;
   readonly #family: BucketFamily;
   readonly #schema: z.ZodType<T>;
+  readonly #sealed: Sealed | undefined;
 
-  constructor(link: BusLink, api: string, family: BucketFamily, schema: z.ZodType<T>) {
+  constructor(link: BusLink, api: string, family: BucketFamily, schema: z.ZodType<T>, sealed?: Sealed) {
     this.#link = link;
     this.#api = api;
     this.#family = family;
     this.#schema = schema;
+    this.#sealed = sealed;
   }
 
   async get(key: string): Promise<Versioned<T> | undefined> {
@@ -45,7 +49,7 @@ export class RecordStore<T> implements Store<T> {
     const query = { last_by_subj: subject };
     const found = await findMessage(this.#link, messageGetSubject(this.#api, bucketStream(bucket)), query);
     if (found === undefined || isMarker(found)) return undefined;
-    return { value: this.#parse(key, found.data), revision: found.seq };
+    return { value: this.#parse(key, found), revision: found.seq };
   }
 
   create(key: string, value: T): Promise<number> {
@@ -82,7 +86,7 @@ export class RecordStore<T> implements Store<T> {
     const found = await findMessage(this.#link, messageGetSubject(this.#api, bucketStream(bucket)), query);
     if (found === undefined) return undefined;
     const key = found.subject.slice(bucketPrefix(bucket).length);
-    return { key, revision: found.seq, value: isMarker(found) ? undefined : this.#readable(key, found.data) };
+    return { key, revision: found.seq, value: isMarker(found) ? undefined : this.#readable(key, found) };
   }
 
   async lastRevision(): Promise<number> {
@@ -93,7 +97,8 @@ export class RecordStore<T> implements Store<T> {
 
   async #put(key: string, value: T, revision: number): Promise<number> {
     const { subject } = this.#place(key);
-    const data = Buffer.from(JSON.stringify(value), 'utf8');
+    const text = JSON.stringify(value);
+    const data = Buffer.from(this.#sealed?.seal.close(placeOf(subject), text) ?? text, 'utf8');
     if (data.length > MAX_STORED_BYTES)
       throw new FabricError('too_large', 'the record is larger than a message may be');
     const header = { 'Nats-Expected-Last-Subject-Sequence': String(revision) };
@@ -111,22 +116,34 @@ export class RecordStore<T> implements Store<T> {
     return { bucket, subject: bucketPrefix(bucket) + plain };
   }
 
-  #readable(key: string, data: Buffer): T | undefined {
+  #readable(key: string, found: StoredMessage): T | undefined {
     try {
-      return this.#parse(key, data);
+      return this.#parse(key, found);
     } catch {
       return undefined;
     }
   }
 
-  #parse(key: string, data: Buffer): T {
+  #parse(key: string, { subject, data }: StoredMessage): T {
+    const opened = this.#sealed === undefined ? data : this.#sealed.seal.open(placeOf(subject), data);
+    if (opened === undefined) {
+      this.#sealed?.hops.refused('record');
+      throw new FabricError('internal', `the record ${key} is not of whoever may write it`);
+    }
     try {
-      return this.#schema.parse(JSON.parse(data.toString('utf8')));
+      return this.#schema.parse(JSON.parse(opened.toString('utf8')));
     } catch (error) {
       throw new FabricError('internal', `the record ${key} has another shape than expected`, { cause: error });
     }
   }
 }
+
+export interface Sealed {
+  readonly seal: Seal;
+  readonly hops: HopSeals;
+}
+
+const placeOf = (subject: string): string => `record ${subject}`;
 
 /** What the ordinary key-value clients leave behind when an operator deletes a key with them. */
 const isMarker = (message: StoredMessage): boolean => message.hdrs?.includes('KV-Operation') ?? false;

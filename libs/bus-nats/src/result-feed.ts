@@ -1,7 +1,9 @@
 import type { ResultFeed } from '@toolfabric/ports';
+import type { HopSeals, Seal } from './hop-seal.ts';
 import type { BusLink } from './link.ts';
 import { PullGroup } from './pull-group.ts';
 import { type OnDelivery, Pump } from './pump.ts';
+import { resultPlace } from './results.ts';
 import { CORE_API, nextSubject, RESULT_CONSUMER, resultStream } from './subjects.ts';
 
 const WAIT_MS = 5_000;
@@ -27,6 +29,26 @@ class ResultPump extends Pump {
   }
 }
 
-export const createResultFeed = (link: BusLink, user: string, kind: string): ResultFeed => ({
-  run: (inFlight, onDelivery, signal) => new ResultPump(link, user, kind, inFlight, onDelivery).run(signal),
+/** What has no valid code settles nothing, and does not come again; its call ends as the sweep finds its claim. */
+const opening =
+  (hops: HopSeals, seal: Seal, onDelivery: OnDelivery): OnDelivery =>
+  async (delivery) => {
+    const opened = seal.open(resultPlace(delivery.subject), delivery.data);
+    if (opened === undefined) {
+      hops.refused('result');
+      return delivery.ack();
+    }
+    delivery.data = opened;
+    return onDelivery(delivery);
+  };
+
+export const createResultFeed = (
+  link: BusLink,
+  user: string,
+  kind: string,
+  hops: HopSeals,
+  seal: Seal,
+): ResultFeed => ({
+  run: (inFlight, onDelivery, signal) =>
+    new ResultPump(link, user, kind, inFlight, opening(hops, seal, onDelivery)).run(signal),
 });

@@ -1,21 +1,43 @@
-import { textOf } from './answers.ts';
+import { FabricError } from '@toolfabric/kernel';
+import { CODE_LENGTH, type HopSeals, type Seal } from './hop-seal.ts';
 import type { BusLink } from './link.ts';
 
-/** Answers requests on `<prefix><verb>`, shared by everybody of the queue, until the returned function is called. */
+/** An answer is of its question alone: it names its code. */
+export const answerPlace = (subject: string, question: string): string =>
+  `answer ${subject} ${question.slice(0, CODE_LENGTH)}`;
+export const questionPlace = (subject: string): string => `ask ${subject}`;
+
+const NOT_BELIEVED = JSON.stringify({
+  error: new FabricError('unauthenticated', 'the request is not of a service that may ask').toToolError(),
+});
+
+/**
+ * Answers requests on `<prefix><verb>`, shared by everybody of the queue, until the returned function is called. What has
+ * no valid code of `asker` is told so, and not looked at.
+ */
 export const serveRequests = (
   link: BusLink,
   prefix: string,
   queue: string,
+  { hops, asker }: { readonly hops: HopSeals; readonly asker: string },
   handler: (verb: string, body: string) => Promise<string>,
 ): (() => void) => {
+  const seal: Seal = hops.with(asker);
+  const answer = async (verb: string, subject: string, data: Uint8Array): Promise<string> => {
+    const body = seal.open(questionPlace(subject), data);
+    if (body !== undefined) return handler(verb, body.toString('utf8'));
+    hops.refused('request');
+    return NOT_BELIEVED;
+  };
   const subscription = link.subscribe(
     `${prefix}*`,
     (message) => {
       const { reply } = message;
       if (reply === undefined || reply === '') return;
-      const verb = message.subject.slice(prefix.length);
-      handler(verb, textOf(message.data))
-        .then((answer) => link.publish(reply, answer))
+      const { subject, data } = message;
+      const question = Buffer.from(data.subarray(0, CODE_LENGTH)).toString('latin1');
+      answer(subject.slice(prefix.length), subject, data)
+        .then((text) => link.publish(reply, seal.close(answerPlace(subject, question), text)))
         .catch(() => {
           // An answer that cannot be sent leaves the request unanswered; it must not end the process.
         });

@@ -3,6 +3,7 @@ import { RevisionConflict, StoreUnavailable } from '@toolfabric/ports';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectLedger, type LedgerBus } from './connect-ledger.ts';
 import { connectWorker, type WorkerBus } from './connect-worker.ts';
+import { generateBusKeys } from './nkeys.ts';
 import { TemporaryServer } from './testing/index.ts';
 
 let server: TemporaryServer;
@@ -199,8 +200,12 @@ describe('stores by compare-and-set', () => {
   });
 
   it('a kind whose streams do not exist is unavailable, not absent', async () => {
-    const nobody = router.claims('nobody');
+    const publicKeys = { ...server.keys.publicKeys, ...generateBusKeys(['nobody']).publicKeys };
+    const other = await connectLedger({ ...server.configFor('router'), publicKeys });
+    const nobody = other.claims('nobody');
     await expect(nobody.get(`claim.nobody.1.acme.${ID}`)).rejects.toBeInstanceOf(StoreUnavailable);
     await expect(nobody.create(`claim.nobody.1.acme.${ID}`, claim('x'))).rejects.toBeInstanceOf(StoreUnavailable);
+    await other.close();
+    expect(() => router.claims('nobody')).toThrow('worker-nobody');
   });
 });

@@ -104,3 +104,12 @@ export const workerUser = (kind: string): string => `worker-${checkedToken(kind)
 export const kindAccount = (kind: string): string => `KIND_${upper(kind)}`;
 /** Each user hears its own answers only. */
 export const inboxPrefix = (user: string): string => `_INBOX_${checkedToken(user)}`;
+
+/** Names of the services on the bus; those of workers follow from their kind. */
+export const ROUTER_USER = 'router';
+export const GATEWAY_USER = 'gateway';
+export const TRACE_USER = 'trace-writer';
+
+/** What the code of a lossy message stands for (ADR 0024). */
+export const noticePlace = (subject: string): string => `notice ${subject}`;
+export const bellPlace = (subject: string): string => `bell ${subject}`;

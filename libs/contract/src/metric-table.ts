@@ -27,6 +27,11 @@ export const METRIC_TABLE = {
     labels: ['quantile'],
   },
 
+  toolfabric_hops_refused_total: {
+    type: 'counter',
+    help: 'Messages of the bus that had no valid code of whoever may send them, and were not looked at.',
+    labels: ['hop'],
+  },
   toolfabric_bus_connected: { type: 'gauge', help: '1 while there is a connection to the bus.', labels: [] },
   toolfabric_events_emitted_total: { type: 'counter', help: 'Trace events given to the bus.', labels: ['type'] },
   toolfabric_events_dropped_total: {

@@ -6,4 +6,5 @@ export * from './run-service.ts';
 export * from './running-service.ts';
 export * from './start-all.ts';
 export * from './start-health.ts';
+export { tellRefusals } from './tell-refusals.ts';
 export { within } from './within.ts';

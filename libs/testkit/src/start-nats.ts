@@ -19,6 +19,8 @@ export interface TestNats {
   readonly kinds: readonly string[];
   /** NKey seeds by bus user: `router`, `gateway`, `artifacts`, `trace-writer`, `provisioner`, `worker-<kind>`. */
   readonly seeds: Readonly<Record<string, string>>;
+  /** Public NKeys by bus user, as the services read them from a file. */
+  readonly busKeys: Readonly<Record<string, string>>;
   /** A signing key with the role of a router, and the key file that every service reads. */
   readonly signing: {
     readonly kid: string;
@@ -63,6 +65,7 @@ export const startNats = async (options: TemporaryServerOptions): Promise<TestNa
     url: server.url,
     kinds: server.kinds,
     seeds: server.keys.seeds,
+    busKeys: server.keys.publicKeys,
     signing: signingKey(),
     connectAsRouter: async (name) => keep(connectLedger(server.configFor('router', name))),
     connectAsWorker: async (kind, name) => keep(connectWorker(server.configFor(`worker-${kind}`, name), kind)),

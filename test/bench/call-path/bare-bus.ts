@@ -29,7 +29,7 @@ export const startOpenServer = async (kinds: readonly string[]): Promise<{ serve
 
 export const barePointOf = (server: TemporaryServer, open: string): BarePoint => {
   const { router = '', [workerUser(BARE_KIND)]: worker = '' } = server.keys.seeds;
-  return { url: server.url, seeds: { open, router, worker } };
+  return { url: server.url, seeds: { open, router, worker }, publicKeys: server.keys.publicKeys };
 };
 
 export const connectOpen = (url: string, seed: string): Promise<NatsConnection> =>

@@ -96,6 +96,7 @@ export class BenchFabric {
     const service = spawnService(join(root, APPS[name]), {
       TOOLFABRIC_NATS_URL: this.server.url,
       TOOLFABRIC_NKEY_SEED_FILE: file(`${USERS[name]}.seed`),
+      TOOLFABRIC_BUS_KEYS_FILE: file('bus-keys.json'),
       TOOLFABRIC_SIGNING_KEY_FILE: file('signing.pem'),
       TOOLFABRIC_SIGNING_KID: 'bench-router',
       TOOLFABRIC_PUBLIC_KEYS_FILE: file('public-keys.json'),
@@ -114,6 +115,7 @@ export class BenchFabric {
     this.#traceWriter = spawnService(join(root, 'apps/trace-writer'), {
       TOOLFABRIC_NATS_URL: this.server.url,
       TOOLFABRIC_NKEY_SEED_FILE: join(this.#directory, 'trace-writer.seed'),
+      TOOLFABRIC_BUS_KEYS_FILE: join(this.#directory, 'bus-keys.json'),
       TOOLFABRIC_KINDS: KIND,
       TOOLFABRIC_TRACE_STORE: 'chdb',
       TOOLFABRIC_TRACE_DIR: join(this.#directory, 'traces'),
@@ -148,6 +150,7 @@ export class BenchFabric {
     write('redaction.key', randomBytes(32).toString('base64'));
     write('signing.pem', privateKey);
     write('public-keys.json', JSON.stringify([entry]));
+    write('bus-keys.json', JSON.stringify(this.server.keys.publicKeys));
     for (const [user, seed] of Object.entries(this.server.keys.seeds)) write(`${user}.seed`, seed);
   }
 }

@@ -53,8 +53,8 @@ export class DurablePath {
     void ledger.resultFeed(BARE_KIND).run(256, (delivery) => this.#settle(delivery), signal);
   }
 
-  static async open({ url, seeds }: BarePoint): Promise<DurablePath> {
-    const config = { servers: url, name: 'bench' };
+  static async open({ url, seeds, publicKeys }: BarePoint): Promise<DurablePath> {
+    const config = { servers: url, name: 'bench', publicKeys };
     return new DurablePath(
       await connectLedger({ ...config, nkeySeed: seeds.router }),
       await connectWorker({ ...config, nkeySeed: seeds.worker }, BARE_KIND),

@@ -14,6 +14,8 @@ export interface FabricPoint {
 export interface BarePoint {
   readonly url: string;
   readonly seeds: { readonly open: string; readonly router: string; readonly worker: string };
+  /** By bus user. */
+  readonly publicKeys: Readonly<Record<string, string>>;
 }
 
 export type FabricTool = 'truth.noop' | 'truth.append';

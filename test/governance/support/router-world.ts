@@ -90,7 +90,7 @@ export class RouterWorld {
     const { nats } = this;
     const router = await start(
       {
-        bus: { servers: nats.url, nkeySeed: nats.seeds['router'] ?? '' },
+        bus: { servers: nats.url, nkeySeed: nats.seeds['router'] ?? '', publicKeys: nats.busKeys },
         signing: { kid: nats.signing.kid, privateKey: nats.signing.privateKey },
         kinds: ['cli'],
         tenancy: 'single',

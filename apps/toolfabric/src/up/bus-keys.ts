@@ -9,7 +9,8 @@ const PublicKeys = z.record(z.string(), z.string());
 
 /** Each seed has a file of its own, so that each service is given its own and no other. */
 export const seedFileOf = (folder: string, user: string): string => join(folder, `${user}.nk`);
-const publicFileOf = (folder: string): string => join(folder, 'bus-public.json');
+/** The public keys of all of them: what each says is checked against these. */
+export const publicFileOf = (folder: string): string => join(folder, 'bus-public.json');
 
 /** Keys of every user of the bus for these kinds, made and stored on the first start. Gives the public ones. */
 export const ensureBusKeys = (folder: string, kinds: readonly string[]): BusKeys['publicKeys'] => {

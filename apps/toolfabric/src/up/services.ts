@@ -4,7 +4,7 @@ import { FabricError, type Logger, type PaceName } from '@toolfabric/kernel';
 import type { RunningService, Starter } from '@toolfabric/service-host';
 import { findProgram } from '../programs/find-program.ts';
 import { sampleFolder } from '../story/sample-repository.ts';
-import { seedFileOf } from './bus-keys.ts';
+import { publicFileOf, seedFileOf } from './bus-keys.ts';
 import { SIGNING_KID } from './signing-keys.ts';
 import { makePrivateDir, type StateFiles } from './state-dir.ts';
 
@@ -32,6 +32,7 @@ const environmentOf = (options: ServiceOptions, user: string, own: Environment):
   PATH: options.path,
   TOOLFABRIC_NATS_URL: `nats://${options.bus}`,
   TOOLFABRIC_NKEY_SEED_FILE: seedFileOf(options.files.keys, user),
+  TOOLFABRIC_BUS_KEYS_FILE: publicFileOf(options.files.keys),
   TOOLFABRIC_PUBLIC_KEYS_FILE: options.files.publicKeys,
   TOOLFABRIC_PACE: options.pace,
   TOOLFABRIC_TEST: options.isTest ? '1' : '0',

@@ -70,6 +70,13 @@ export class RawUser {
     return this.#forbidden.length > before ? 'forbidden' : 'allowed';
   }
 
+  /** Answers every request on a subject with the same text, until the returned function is called. */
+  async answer(subject: string, text: string): Promise<() => void> {
+    const subscription = this.#nc.subscribe(subject, { callback: (_error, message) => void message.respond(text) });
+    await this.flush();
+    return () => subscription.unsubscribe();
+  }
+
   /** Resolves when the server has handled all that was sent, and its refusals were noted here. */
   async flush(): Promise<void> {
     await this.#nc.flush();

@@ -86,7 +86,7 @@ export class TemporaryServer {
   configFor(user: string, name = user): BusConfig {
     const nkeySeed = this.keys.seeds[user];
     if (nkeySeed === undefined) throw new Error(`there is no bus user ${user}`);
-    return { servers: this.url, nkeySeed, name };
+    return { servers: this.url, nkeySeed, publicKeys: this.keys.publicKeys, name };
   }
 
   provisioner(): Promise<Provisioner> {

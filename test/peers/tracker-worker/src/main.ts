@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connectWorker } from '@toolfabric/bus-nats';
+import { connectWorker, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { armFaultPoints, createVerifier, PACES, parseFaults } from '@toolfabric/kernel';
 import { runService, startHealth } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
@@ -12,6 +12,7 @@ const env = z
   .object({
     TOOLFABRIC_NATS_URL: z.string(),
     TOOLFABRIC_NKEY_SEED_FILE: z.string(),
+    TOOLFABRIC_BUS_KEYS_FILE: z.string(),
     TOOLFABRIC_PUBLIC_KEYS_FILE: z.string(),
     TOOLFABRIC_PACE: z.enum(['production', 'test']),
     TOOLFABRIC_FAULTS: z.string().default(''),
@@ -25,7 +26,11 @@ const env = z
 
 await runService('worker-tracker', async (log) => {
   const nkeySeed = readFileSync(env.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim();
-  const bus = await connectWorker({ servers: env.TOOLFABRIC_NATS_URL, nkeySeed, name: 'worker-tracker' }, 'tracker');
+  const publicKeys = parsePublicBusKeys(readFileSync(env.TOOLFABRIC_BUS_KEYS_FILE, 'utf8'));
+  const bus = await connectWorker(
+    { servers: env.TOOLFABRIC_NATS_URL, nkeySeed, publicKeys, name: 'worker-tracker' },
+    'tracker',
+  );
   const { events, isConnected } = bus;
   const settings = telemetrySettings(env);
   const telemetry = startTelemetry({ service: 'worker-tracker', role: 'worker', settings, events, isConnected });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { connectWorker } from '@toolfabric/bus-nats';
+import { connectWorker, parsePublicBusKeys } from '@toolfabric/bus-nats';
 import { armFaultPoints, createVerifier, PACES, parseFaults } from '@toolfabric/kernel';
-import { runService, startHealth } from '@toolfabric/service-host';
+import { runService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
 import { TELEMETRY_ENVIRONMENT, telemetrySettings } from '@toolfabric/telemetry/settings';
 import { runWorker } from '@toolfabric/worker-runtime';
@@ -12,6 +12,7 @@ const env = z
   .object({
     TOOLFABRIC_NATS_URL: z.string(),
     TOOLFABRIC_NKEY_SEED_FILE: z.string(),
+    TOOLFABRIC_BUS_KEYS_FILE: z.string(),
     TOOLFABRIC_PUBLIC_KEYS_FILE: z.string(),
     TOOLFABRIC_PACE: z.enum(['production', 'test']),
     TOOLFABRIC_FAULTS: z.string().default(''),
@@ -26,10 +27,15 @@ const env = z
 
 await runService('worker-truth', async (log) => {
   const nkeySeed = readFileSync(env.TOOLFABRIC_NKEY_SEED_FILE, 'utf8').trim();
-  const bus = await connectWorker({ servers: env.TOOLFABRIC_NATS_URL, nkeySeed, name: 'worker-truth' }, 'truth');
+  const publicKeys = parsePublicBusKeys(readFileSync(env.TOOLFABRIC_BUS_KEYS_FILE, 'utf8'));
+  const bus = await connectWorker(
+    { servers: env.TOOLFABRIC_NATS_URL, nkeySeed, publicKeys, name: 'worker-truth' },
+    'truth',
+  );
   const { events, isConnected } = bus;
   const settings = telemetrySettings(env);
   const telemetry = startTelemetry({ service: 'worker-truth', role: 'worker', settings, events, isConnected });
+  bus.onRefused(tellRefusals(telemetry.metrics, log));
   const keyFile = env.TOOLFABRIC_REDACTION_KEY_FILE;
   const worker = await runWorker({
     kind: 'truth',
