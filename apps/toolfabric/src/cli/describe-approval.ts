@@ -35,7 +35,7 @@ export const describeApproval = (approval: ApprovalView): string => {
     '',
     approval.preview,
     '',
-    ...(whole ? [] : ['Not all of it is shown above.']),
+    ...(whole ? [] : ['Not all of it is shown above: something is hidden, or was too long.']),
     ...(isStrong ? ['It needs a strong approval: a fresh authentication, or two persons.'] : []),
     `call ${callId}, asked for by the rule ${rule}; until ${time(expiresAt)}`,
     ...answersOf(approval),

@@ -50,7 +50,7 @@ const list: Verb = {
 
 const show: Verb = {
   name: 'approvals show',
-  summary: 'Show one approval: who wants to do what to what, as which account, with the whole body.',
+  summary: 'Show one approval: who wants to do what to what, as which account, with the whole body but secrets.',
   usage: '<approval id>',
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
