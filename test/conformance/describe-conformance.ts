@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { FabricClient } from '@toolfabric/client';
 import { ANSWERED, type CallView, type Envelope, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
 import { callIdFor, createSigner, generateSigningKey, uuidv7 } from '@toolfabric/kernel';
@@ -8,23 +6,11 @@ import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADA, Cluster } from '../support/cluster.ts';
 import type { Action, AdapterUnderTest, Rig } from './adapter.ts';
+import { RIVAL, startRouter } from './start-router.ts';
 
 const WAIT = { waitMs: 30_000, timeoutMs: 40_000 };
 /** Looks like a token that gives access to something. */
 const CANARY = `ghp_${'A1b2C3d4E5f6'.repeat(3)}`;
-
-const RIVAL = 'rival';
-
-/** A router in whose folder of policies one tenant forbids the tool of the write. */
-const startRouter = async (cluster: Cluster, { writeTool, policy = '' }: AdapterUnderTest): Promise<void> => {
-  const folder = join(cluster.directory, 'policies');
-  for (const tenant of [ADA.tenant, RIVAL]) mkdirSync(join(folder, 'tenants', tenant), { recursive: true });
-  writeFileSync(join(folder, 'tenants', ADA.tenant, 'rules.cedar'), policy);
-  const rule = `@id("not_here")\nforbid (principal, action == Action::"${writeTool}", resource);\n`;
-  writeFileSync(join(folder, 'tenants', RIVAL, 'rules.cedar'), rule);
-  // A fabric of one tenant, so that texts for a shell may be asked about.
-  await cluster.spawn('router', '', { TOOLFABRIC_POLICY_DIR: folder, TOOLFABRIC_TENANCY: 'single' }).ready;
-};
 
 /**
  * RT-9: what every adapter keeps, whatever it reaches. A suite of one adapter is a file of two lines; an adapter that
@@ -127,6 +113,11 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
         result: { status: 'denied', sideEffect: 'none', attempt: 0, error: { type: 'approval_denied' } },
       });
       expect(rig.asked('refused')).toBe(0);
+
+      const { approvalId: hiding } = await ask(`canary-${CANARY}`);
+      const { preview = '', strength } = (await people[0]?.denyApproval(hiding)) ?? {};
+      expect({ strength, shown: preview.includes(CANARY) }).toEqual({ strength: 'strong', shown: false });
+      expect(preview).toContain('[redacted:');
 
       const allowed = await ask('allowed');
       await expect(own.grantApproval(allowed.approvalId)).rejects.toMatchObject({ type: 'forbidden' });
