@@ -44,6 +44,9 @@ describe('what a program must repair fails the request', () => {
     ['a model call id that is too long', { modelCallId: 'x'.repeat(201) }, 'invalid_request'],
     ['a deadline of nothing', { deadlineMs: 0 }, 'invalid_request'],
     ['a deadline past a day', { deadlineMs: 86_400_001 }, 'invalid_request'],
+    ['a limit below its bound', { limits: { timeoutMs: 5 } }, 'invalid_request'],
+    ['a limit beyond its bound', { limits: { outputBytes: 49_153 } }, 'invalid_request'],
+    ['a limit of nothing', { limits: { outputTokens: 0 } }, 'invalid_request'],
     ['a priority that is not known', { priority: 9 }, 'invalid_request'],
   ])('%s', async (_what, changes, type) => {
     const failed = await raw.fails(() => call(changes));

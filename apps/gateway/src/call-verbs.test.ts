@@ -37,9 +37,11 @@ describe('Call', () => {
     const requestKey = uuidv7();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const given = { operationKey: 'pay-1', deadlineMs: 5_000, priority: 'lo', turn: 3, modelCallId: 'm1' } as const;
-    await open.connect(open.alice).startCall({ ...proposal(given), requestKey, traceparent });
+    const limits = { timeoutMs: 700, outputBytes: 300, outputTokens: 64 };
+    await open.connect(open.alice).startCall({ ...proposal(given), limits, requestKey, traceparent });
     expect(JSON.parse(router.asked[0]?.body ?? '')).toStrictEqual({
       ...given,
+      limits,
       actor: ALICE,
       taskId: TASK,
       requestKey,

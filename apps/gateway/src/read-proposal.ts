@@ -1,5 +1,6 @@
 import {
   CallId,
+  CallLimits,
   MAX_ARGUMENT_BYTES,
   MAX_DEPTH,
   type RpcRequest,
@@ -8,7 +9,7 @@ import {
   ToolVersion,
 } from '@toolfabric/contract';
 import { callIdFor, depthOf, FabricError } from '@toolfabric/kernel';
-import { priorityFromWire, type wireCall } from '@toolfabric/proto';
+import { callLimitsFromWire, priorityFromWire, type wireCall } from '@toolfabric/proto';
 import type { Identity } from './authenticate.ts';
 import { fromWire, invalidField } from './invalid-request.ts';
 
@@ -27,6 +28,7 @@ export const readHead = (
 ): { callId: string; head: ProposalHead } => {
   const { requestKey, taskId, operationKey, deadlineMs, turn, modelCallId, model, catalogueDigest } = proposal;
   const { repairs, background } = proposal;
+  const limits = readLimits(proposal.limits);
   const callId = callIdFor(actor, requestKey, now);
   checkTaskId(taskId);
   checkText('operation_key', operationKey);
@@ -44,6 +46,7 @@ export const readHead = (
     priority: fromWire('priority', () => priorityFromWire(proposal.priority)),
     ...(operationKey === undefined ? {} : { operationKey }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(limits === undefined ? {} : { limits }),
     ...(turn === undefined ? {} : { turn }),
     ...(modelCallId === undefined ? {} : { modelCallId }),
     ...(model === undefined ? {} : { model }),
@@ -55,6 +58,15 @@ export const readHead = (
     ...(traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}),
   };
   return { callId, head };
+};
+
+/** Throws `invalid_request` for a limit out of its bounds: one that is not understood would be kept by nobody. */
+const readLimits = (given: wireCall.CallLimits | undefined): CallLimits | undefined => {
+  if (given === undefined) return undefined;
+  const read = CallLimits.safeParse(callLimitsFromWire(given));
+  if (read.success) return read.data;
+  const issue = read.error.issues[0];
+  throw invalidField(`limits.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'a limit');
 };
 
 /** Throws `invalid_request` for what cannot be the id of any task. */

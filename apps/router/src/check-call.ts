@@ -84,7 +84,7 @@ const checkSchema = (services: RouterServices, tool: RegistryRecord, args: Args)
 };
 
 interface Proposal {
-  readonly request: Pick<CallRequest, 'actor' | 'roles'>;
+  readonly request: Pick<CallRequest, 'actor' | 'roles' | 'limits'>;
   readonly task: TaskRecord;
   readonly tool: RegistryRecord;
   readonly args: Args;
@@ -92,7 +92,15 @@ interface Proposal {
 
 /** What the arguments, the task and the contract tell of a proposal. */
 export const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
-  factsOf({ contract: tool.contract, args, actor: request.actor, task, environment, roles: request.roles ?? [] });
+  factsOf({
+    contract: tool.contract,
+    args,
+    actor: request.actor,
+    task,
+    environment,
+    roles: request.roles ?? [],
+    ...(request.limits === undefined ? {} : { requestLimits: request.limits }),
+  });
 
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
@@ -103,6 +111,9 @@ export const factsFor = async (services: RouterServices, proposal: Proposal): Pr
   checkPersonalData(tool.contract, args);
   return facts;
 };
+
+/** RT-3: content from outside that its agent has read may be what speaks in a proposal. */
+const inputTrustOf = ({ taint }: CallFacts) => (taint.length === 0 ? 'trusted' : 'untrusted');
 
 const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRecord['state'] =>
   answer.verdict === 'needs_approval' ? 'awaiting_approval' : operation === undefined ? 'queued' : 'accepted';
@@ -158,7 +169,7 @@ export const checkCall = async (
   const { contract, digest } = tool;
   const { decision } = answer;
   const { governance } = contract;
-  const route = await routeCall(services, contract, request.priority);
+  const route = await routeCall(services, contract, { priority: request.priority, inputTrust: inputTrustOf(facts) });
   const operation = operationFields(registry.index, request, tool, args, now);
   const pin = ctx.homes.pinOf(task, route.kind);
   const argsHash = sha256Hex(canonical);
@@ -193,6 +204,7 @@ export const checkCall = async (
     ...shellDigest(contract, args),
     ...ctx.policyMark(),
     ...(request.roles === undefined ? {} : { roles: request.roles }),
+    ...(request.limits === undefined ? {} : { limits: request.limits }),
     ...toldBy(request),
   };
   checkMessage(record);

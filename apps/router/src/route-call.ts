@@ -1,11 +1,21 @@
 import type { ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { chooseExecution, type ExecutionChoice } from '@toolfabric/routing';
+import { chooseExecution, type ExecutionChoice, type InputTrust } from '@toolfabric/routing';
 import type { RouterServices } from './router-services.ts';
 
-const choose = (services: RouterServices, contract: ToolContract, priority: 'hi' | 'lo'): ExecutionChoice => {
+export interface RouteOptions {
+  readonly priority?: 'hi' | 'lo' | undefined;
+  /** Of whoever proposes the call; `trusted` for what the fabric does for itself. */
+  readonly inputTrust?: InputTrust;
+}
+
+const choose = (
+  services: RouterServices,
+  contract: ToolContract,
+  { priority = 'hi', inputTrust = 'trusted' }: RouteOptions,
+): ExecutionChoice => {
   const liveKinds = new Map([...services.lives].map(([kind, watch]) => [kind, watch.recent]));
-  return chooseExecution({ contract, liveKinds, inputTrust: 'trusted', tenancy: services.tenancy, priority });
+  return chooseExecution({ contract, liveKinds, inputTrust, tenancy: services.tenancy, priority });
 };
 
 /**
@@ -15,13 +25,13 @@ const choose = (services: RouterServices, contract: ToolContract, priority: 'hi'
 export const routeCall = async (
   services: RouterServices,
   contract: ToolContract,
-  priority: 'hi' | 'lo' = 'hi',
+  options: RouteOptions = {},
 ): Promise<ExecutionChoice> => {
   try {
-    return choose(services, contract, priority);
+    return choose(services, contract, options);
   } catch (thrown) {
     if (!(thrown instanceof FabricError) || thrown.type !== 'no_executor') throw thrown;
     await Promise.all([...services.lives.values()].map((watch) => watch.look()));
-    return choose(services, contract, priority);
+    return choose(services, contract, options);
   }
 };

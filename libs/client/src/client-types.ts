@@ -2,6 +2,7 @@ import type {
   ApprovalView,
   ArtifactRecord,
   BatchOutcome,
+  CallLimits,
   CallView,
   DeclaredCommand,
   ModelTool,
@@ -80,6 +81,8 @@ export interface Proposal {
   readonly operationKey?: string;
   /** Milliseconds from now in which the effect must begin. */
   readonly deadlineMs?: number;
+  /** What it may take at most: only tightens what contract, policy and task say. */
+  readonly limits?: CallLimits;
   readonly priority?: 'hi' | 'lo';
   readonly turn?: number;
   readonly modelCallId?: string;

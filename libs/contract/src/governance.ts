@@ -11,6 +11,17 @@ const line = (most: number) =>
     .max(most)
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'no control characters');
 
+/** What one call may take at most; what is left out is not bounded here. It only tightens. */
+export const CallLimits = z.strictObject({
+  /** Milliseconds of one execution. */
+  timeoutMs: z.int().min(10).max(86_400_000).optional(),
+  /** Bytes of data and content together. */
+  outputBytes: z.int().min(256).max(49_152).optional(),
+  /** Estimated tokens of data and content together. */
+  outputTokens: z.int().min(64).max(1_000_000).optional(),
+});
+export type CallLimits = z.infer<typeof CallLimits>;
+
 /** Given when a task is made; each only tightens what policy and contract allow. */
 export const TaskConstraints = z.strictObject({
   /** Globs relative to the workspace root: nothing else may be written. Everything when left out. */
@@ -19,6 +30,8 @@ export const TaskConstraints = z.strictObject({
   forbiddenHosts: z.array(line(253)).max(200).optional(),
   /** Names of tools or intents that a person must confirm each time. */
   confirm: z.array(line(80)).max(50).optional(),
+  /** Of each of its calls. */
+  limits: CallLimits.optional(),
 });
 export type TaskConstraints = z.infer<typeof TaskConstraints>;
 

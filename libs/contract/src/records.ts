@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApprovalState, MAX_PREVIEW } from './approvals.ts';
-import { ApprovalStrength, BoundFile } from './governance.ts';
+import { ApprovalStrength, BoundFile, CallLimits } from './governance.ts';
 import { Actor, Roles, ToolRef } from './identity.ts';
 import { DecisionSummary, Outcome, ToolResult } from './result.ts';
 import { DeclaredCommand, WorkspaceRef } from './task.ts';
@@ -97,6 +97,8 @@ export const CallRecord = z.strictObject({
   notBefore: z.int().optional(),
   /** Number of the policy that decided it; a later one decides again (protocol 6). */
   watermark: z.int().nonnegative().optional(),
+  /** What its caller wants of it at most. */
+  limits: CallLimits.optional(),
   /** Rights of the credential that asked, for whatever is decided about it again. */
   roles: Roles.optional(),
   /** It waited while the policy changed, and was decided again. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Approver, BatchOutcome, MAX_BATCH, Reason } from './approvals.ts';
 import { ArtifactId } from './artifact.ts';
-import { TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
+import { CallLimits, TaskBudget, TaskConstraints, TaskMode } from './governance.ts';
 import { Actor, Roles, ToolName, ToolVersion } from './identity.ts';
 import { ApprovalRecord, CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
@@ -26,6 +26,8 @@ export const CallRequest = z.strictObject({
   operationKey: z.string().max(200).optional(),
   /** Milliseconds from now in which the call must begin its effect; the contract's timeout when left out. */
   deadlineMs: z.int().min(1).max(86_400_000).optional(),
+  /** What the caller wants of it at most; the least of this, task, policy and contract holds. */
+  limits: CallLimits.optional(),
   priority: z.enum(['hi', 'lo']).default('hi'),
   turn: z.int().nonnegative().optional(),
   modelCallId: z.string().max(200).optional(),

@@ -17,6 +17,7 @@ export const raised = {
   account: 'shop-bot',
 };
 export const constraints = { writable: ['src/**'], forbiddenHosts: ['*.example.com'], confirm: ['git.push'] };
+export const callLimits = { timeoutMs: 2_000, outputBytes: 4_096, outputTokens: 500 };
 export const budget = { rounds: 20, callsPerTurn: 8, callsPerToolPerTurn: 4, wallMs: 3_600_000, spend: 500 };
 export const args = { path: 'src/a.ts', old_text: 'a', new_text: 'b', expected_sha256: sha };
 export const artifactId = 'a-0123456789abcdefghjkmnpqrs';

@@ -171,3 +171,33 @@ describe('what else is told of a call', () => {
     expect(facts({}, {}, { constraints: { confirm: ['net.sen', 'mail'] } })).not.toHaveProperty('confirm');
   });
 });
+
+describe('PO-1: limits of one call', () => {
+  const limits = (
+    request: Parameters<typeof factsOf>[0]['requestLimits'],
+    task?: Parameters<typeof factsOf>[0]['requestLimits'],
+  ) =>
+    factsOf({
+      contract: contractWith({}),
+      args: {},
+      actor: ADA,
+      task: { ...TASK, ...(task === undefined ? {} : { constraints: { limits: task } }) } as never,
+      environment: 'development',
+      ...(request === undefined ? {} : { requestLimits: request }),
+    }).requestLimits;
+
+  it('are the lower of what request and task say, each by itself', () => {
+    expect(limits({ timeoutMs: 50, outputBytes: 900 }, { timeoutMs: 70, outputTokens: 80 })).toEqual({
+      timeoutMs: 50,
+      outputBytes: 900,
+      outputTokens: 80,
+    });
+    expect(limits(undefined, { timeoutMs: 70 })).toEqual({ timeoutMs: 70 });
+    expect(limits({ outputBytes: 300 })).toEqual({ outputBytes: 300 });
+  });
+
+  it('are none where neither says anything', () => {
+    expect(limits(undefined)).toBeUndefined();
+    expect(limits({}, {})).toBeUndefined();
+  });
+});

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { compileRaise, type RaiseCondition, readPointer } from '@toolfabric/catalogue';
-import type { Actor, RiskGroup, TaintMark, TaskRecord, ToolContract } from '@toolfabric/contract';
+import type { Actor, CallLimits, RiskGroup, TaintMark, TaskRecord, ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
 import { hostsOf } from './extract-hosts.ts';
 import { programFacts } from './extract-programs.ts';
@@ -68,6 +68,17 @@ const raisedRisk = (input: FactsInput): Pick<CallFacts, 'risk' | 'raisedBy'> => 
   };
 };
 
+const LIMITS = ['timeoutMs', 'outputBytes', 'outputTokens'] as const;
+
+/** The lower of two for each limit; undefined where neither says anything. */
+const leastLimits = (...given: readonly (CallLimits | undefined)[]): CallLimits | undefined => {
+  const least = LIMITS.flatMap((name) => {
+    const known = given.map((limits) => limits?.[name]).filter((limit) => limit !== undefined);
+    return known.length === 0 ? [] : [[name, Math.min(...known)] as const];
+  });
+  return least.length === 0 ? undefined : Object.fromEntries(least);
+};
+
 /** A handle says whose it is by its beginning; one that says nothing is taken for everybody's. */
 const credentialOf = ({ execution }: ToolContract): CallFacts['credential'] => {
   const owners = execution.credentials.map((handle) => /^(user|tenant):/.exec(handle)?.[1] ?? 'shared');
@@ -88,7 +99,8 @@ const asksToConfirm = ({ name, capability }: ToolContract, { constraints }: Fact
  * Throws `invalid_arguments` for a host or a resource that cannot be told, `shell_refused` for a text that never runs.
  */
 export const factsOf = (input: FactsInput): CallFacts => {
-  const { contract, args, actor, task, environment, taint = [], roles = [], requestLimits } = input;
+  const { contract, args, actor, task, environment, taint = [], roles = [] } = input;
+  const requestLimits = leastLimits(input.requestLimits, task.constraints?.limits);
   const { governance } = contract;
   const credential = credentialOf(contract);
   const account = accountOf(actor, credential);

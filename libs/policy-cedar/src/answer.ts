@@ -21,17 +21,19 @@ const askingRule = (first: Step, granted: Step): string =>
 const leastOf = (own: number, others: readonly (number | undefined)[]): number =>
   Math.min(own, ...others.filter((other) => other !== undefined));
 
-/** The least of contract, request and every permit that holds. */
+/** The least of contract, task, request and every permit that holds. */
 const limitsOf = (
   { execution, output }: ToolContract,
   permits: readonly Rule[],
   facts: CallFacts,
 ): DecisionSummary['limits'] => {
   const of = (limit: keyof Rule['limits']) => permits.map(({ limits }) => limits[limit]);
-  const outputTokens = leastOf(output.budget_tokens ?? Number.POSITIVE_INFINITY, of('outputTokens'));
+  const { requestLimits: asked } = facts;
+  const tokens = [asked?.outputTokens, ...of('outputTokens')];
+  const outputTokens = leastOf(output.budget_tokens ?? Number.POSITIVE_INFINITY, tokens);
   return {
-    timeoutMs: leastOf(execution.timeout_ms, [facts.requestLimits?.timeoutMs, ...of('timeoutMs')]),
-    outputBytes: leastOf(output.budget_bytes, of('outputBytes')),
+    timeoutMs: leastOf(execution.timeout_ms, [asked?.timeoutMs, ...of('timeoutMs')]),
+    outputBytes: leastOf(output.budget_bytes, [asked?.outputBytes, ...of('outputBytes')]),
     ...(Number.isFinite(outputTokens) ? { outputTokens } : {}),
   };
 };

@@ -102,6 +102,11 @@ when { context.args.path like "secrets/*" };`;
     });
     const asked = { ...question, facts: { ...question.facts, requestLimits: { timeoutMs: 70 } } };
     expect(decide({ acme: limited }, asked)).toMatchObject({ decision: { limits: { timeoutMs: 70 } } });
+    const every = { timeoutMs: 9_000, outputBytes: 300, outputTokens: 100 };
+    const limits = { ...question, facts: { ...question.facts, requestLimits: every } };
+    expect(decide({ acme: limited }, limits)).toMatchObject({
+      decision: { limits: { timeoutMs: 5_000, outputBytes: 300, outputTokens: 100 } },
+    });
     expect(decide({}, question)).toMatchObject({ decision: { limits: { timeoutMs: 10_000, outputBytes: 4_096 } } });
   });
 

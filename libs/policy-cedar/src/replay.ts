@@ -1,5 +1,5 @@
 import { contractDigests } from '@toolfabric/catalogue';
-import { Actor, RiskGroup, TaintMark, TaskConstraints, type ToolContract } from '@toolfabric/contract';
+import { Actor, CallLimits, RiskGroup, TaintMark, TaskConstraints, type ToolContract } from '@toolfabric/contract';
 import type { PolicyAnswer, PolicyEngine, PolicyQuestion } from '@toolfabric/ports';
 import { z } from 'zod';
 
@@ -21,7 +21,7 @@ export const PolicyInput = z.object({
     environment: z.enum(['development', 'production']),
     taint: z.array(TaintMark),
     risk: RiskGroup,
-    requestLimits: z.object({ timeoutMs: z.number().optional() }).optional(),
+    requestLimits: CallLimits.optional(),
   }),
   args: z.record(z.string(), z.json()),
 });
@@ -69,7 +69,7 @@ export const questionAgain = (input: PolicyInput, contracts: readonly ToolContra
       ...(resource === undefined ? {} : { resource }),
       ...(account === undefined ? {} : { account }),
       ...(confirm === undefined ? {} : { confirm }),
-      ...(requestLimits?.timeoutMs === undefined ? {} : { requestLimits: { timeoutMs: requestLimits.timeoutMs } }),
+      ...(requestLimits === undefined ? {} : { requestLimits }),
     },
   };
 };

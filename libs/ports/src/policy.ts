@@ -1,6 +1,7 @@
 import type {
   Actor,
   ApprovalStrength,
+  CallLimits,
   DecisionSummary,
   RegistryRecord,
   RiskGroup,
@@ -31,7 +32,8 @@ export interface CallFacts {
   readonly raisedBy: readonly string[];
   /** The task wants a person to confirm this each time. */
   readonly confirm?: boolean;
-  readonly requestLimits?: { readonly timeoutMs?: number };
+  /** The least of what its request and its task say of one call. */
+  readonly requestLimits?: CallLimits;
   /** Rights of the credential that asks. */
   readonly roles: readonly string[];
 }

@@ -9,6 +9,7 @@ import {
   type WorkspaceSource,
 } from '@toolfabric/contract';
 import { toolErrorFromWire, toolErrorToWire } from './convert-error.ts';
+import { callLimitsFromWire, callLimitsToWire } from './convert-limits.ts';
 import { enumCodec, WireMismatch } from './enum-codec.ts';
 import * as wire from './gen/toolfabric/v1/task.ts';
 
@@ -66,6 +67,7 @@ export const taskRulesToWire = ({ constraints, budget, mode }: TaskRules): WireR
     writable: constraints.writable && { globs: [...constraints.writable] },
     forbiddenHosts: [...(constraints.forbiddenHosts ?? [])],
     confirm: [...(constraints.confirm ?? [])],
+    limits: constraints.limits && callLimitsToWire(constraints.limits),
   },
   budget: budget && {
     rounds: budget.rounds,
@@ -77,10 +79,11 @@ export const taskRulesToWire = ({ constraints, budget, mode }: TaskRules): WireR
   mode: mode === undefined ? wire.TaskMode.UNSPECIFIED : (modes.toWire(mode) as wire.TaskMode),
 });
 
-const constraintsFromWire = ({ writable, forbiddenHosts, confirm }: wire.TaskConstraints): TaskConstraints => ({
+const constraintsFromWire = ({ writable, forbiddenHosts, confirm, limits }: wire.TaskConstraints): TaskConstraints => ({
   ...(writable === undefined ? {} : { writable: writable.globs }),
   ...(forbiddenHosts.length === 0 ? {} : { forbiddenHosts }),
   ...(confirm.length === 0 ? {} : { confirm }),
+  ...(limits === undefined ? {} : { limits: callLimitsFromWire(limits) }),
 });
 
 const budgetFromWire = ({ rounds, callsPerTurn, callsPerToolPerTurn, wallMs, spend }: wire.TaskBudget): TaskBudget => ({

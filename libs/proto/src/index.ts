@@ -3,6 +3,7 @@ export * from './convert-artifact.ts';
 export * from './convert-call.ts';
 export * from './convert-content.ts';
 export * from './convert-error.ts';
+export * from './convert-limits.ts';
 export * from './convert-result.ts';
 export * from './convert-task.ts';
 export * from './convert-tool.ts';

@@ -145,6 +145,14 @@ const task = optional(
         ),
         forbiddenHosts: fc.array(fc.constantFrom('a.example', '*.b.example'), { minLength: 1, maxLength: 3 }),
         confirm: fc.array(fc.constantFrom('git.push', 'web.search'), { minLength: 1, maxLength: 3 }),
+        limits: optional(
+          {},
+          {
+            timeoutMs: fc.integer({ min: 10, max: 86_400_000 }),
+            outputBytes: fc.integer({ min: 256, max: 49_152 }),
+            outputTokens: fc.integer({ min: 64, max: 1_000_000 }),
+          },
+        ),
       },
     ),
     budget: optional(

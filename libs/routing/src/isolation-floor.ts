@@ -1,19 +1,23 @@
 import { ISOLATION_LEVELS, type Isolation, type RiskGroup } from '@toolfabric/contract';
 
-/** `untrusted`: a part of the input came from outside content. */
+/** `untrusted`: who proposes the call has read content from outside, and may be speaking for somebody else. */
 export type InputTrust = 'trusted' | 'untrusted';
 /** `shared`: executors of the pool serve more than one tenant. */
 export type Tenancy = 'single' | 'shared';
 
 type Floor = Readonly<Record<`${InputTrust} ${Tenancy}`, Isolation>>;
 
+/**
+ * The arguments of these are data, which schema, policy and tool check: who wrote them decides what they may do, by taint,
+ * and not where they run.
+ */
 const READS: Floor = {
   'trusted single': 'process',
   'trusted shared': 'process',
-  'untrusted single': 'namespace',
-  'untrusted shared': 'namespace',
+  'untrusted single': 'process',
+  'untrusted shared': 'process',
 };
-const WRITES: Floor = { ...READS, 'trusted shared': 'namespace' };
+const WRITES: Floor = { ...READS, 'trusted shared': 'namespace', 'untrusted shared': 'namespace' };
 /**
  * Arbitrary code and wider rights. Where one tenant has the executors to itself, namespaces keep what a person said yes
  * to inside of its workspace; where tenants share them, or the input came from outside, a kernel of its own does.

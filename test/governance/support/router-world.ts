@@ -26,6 +26,8 @@ export interface WorldOptions {
   readonly routers?: number;
   readonly quotas?: unknown;
   readonly slots?: number;
+  /** A folder of policies. */
+  readonly policyDir?: string;
 }
 
 /** Some routers and a worker around one real bus server, in this process, with tools of the test. */
@@ -36,16 +38,25 @@ export class RouterWorld {
   readonly worker: RunningWorker;
   readonly front: Front;
   readonly #quotas: unknown;
+  readonly #policyDir: string | undefined;
 
-  private constructor(parts: { nats: TestNats; bus: LedgerBus; worker: RunningWorker; front: Front; quotas: unknown }) {
+  private constructor(parts: {
+    nats: TestNats;
+    bus: LedgerBus;
+    worker: RunningWorker;
+    front: Front;
+    quotas: unknown;
+    policyDir: string | undefined;
+  }) {
     this.nats = parts.nats;
     this.bus = parts.bus;
     this.worker = parts.worker;
     this.front = parts.front;
     this.#quotas = parts.quotas;
+    this.#policyDir = parts.policyDir;
   }
 
-  static async start({ tools, routers = 1, quotas = {}, slots = 8 }: WorldOptions): Promise<RouterWorld> {
+  static async start({ tools, routers = 1, quotas = {}, slots = 8, policyDir }: WorldOptions): Promise<RouterWorld> {
     const nats = await startNats({ kinds: ['cli'] });
     const bus = await nats.connectAsRouter();
     for (const { contract: changes } of tools) {
@@ -81,7 +92,7 @@ export class RouterWorld {
     });
     const gateway = await nats.connectAsGateway();
     const front = new Front((verb, body) => gateway.request(verb as 'call', body, 20_000));
-    const world = new RouterWorld({ nats, bus, worker, front, quotas });
+    const world = new RouterWorld({ nats, bus, worker, front, quotas, policyDir });
     for (let n = 0; n < routers; n += 1) await world.addRouter();
     return world;
   }
@@ -96,6 +107,7 @@ export class RouterWorld {
         tenancy: 'single',
         environment: 'development',
         quotas: parseQuotas(this.#quotas),
+        ...(this.#policyDir === undefined ? {} : { policyDir: this.#policyDir }),
         pace: PACES.test,
         faults: noFaults,
         telemetry: { sampling: 0 },

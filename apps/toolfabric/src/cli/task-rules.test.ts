@@ -17,6 +17,9 @@ describe('what a new task keeps to', () => {
       budget: { rounds: 9, callsPerTurn: 4, callsPerToolPerTurn: 2, wallMs: 60_000 },
     });
     expect(of('--spend', '1')).toEqual({ budget: { spend: 1 } });
+    expect(of('--max-ms', '5000', '--max-bytes', '4096', '--max-tokens', '200')).toEqual({
+      constraints: { limits: { timeoutMs: 5_000, outputBytes: 4_096, outputTokens: 200 } },
+    });
   });
 
   it.each([

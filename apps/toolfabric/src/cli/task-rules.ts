@@ -1,6 +1,13 @@
 import type { NewTask } from '@toolfabric/client';
-import type { TaskBudget, TaskConstraints } from '@toolfabric/contract';
+import type { CallLimits, TaskBudget, TaskConstraints } from '@toolfabric/contract';
 import type { Arguments, Flags } from './arguments.ts';
+
+/** What one call may take at most. */
+export const CALL_LIMIT_FLAGS: Flags = {
+  'max-ms': { type: 'string', value: 'MS', help: 'milliseconds that an execution may take at most' },
+  'max-bytes': { type: 'string', value: 'N', help: 'bytes of a result at most' },
+  'max-tokens': { type: 'string', value: 'N', help: 'estimated tokens of a result at most' },
+};
 
 export const TASK_RULE_FLAGS: Flags = {
   writable: {
@@ -21,16 +28,30 @@ export const TASK_RULE_FLAGS: Flags = {
     help: 'units that the calls may take together; a call takes 1 or what its contract says',
   },
   serial: { type: 'boolean', help: 'one call at a time' },
+  ...CALL_LIMIT_FLAGS,
+};
+
+/** Undefined where no flag says anything. Throws `UsageError`. */
+export const callLimitsOf = (args: Arguments): CallLimits | undefined => {
+  const limits = {
+    timeoutMs: args.integer('max-ms', 10, 86_400_000),
+    outputBytes: args.integer('max-bytes', 256, 49_152),
+    outputTokens: args.integer('max-tokens', 64, 1_000_000),
+  };
+  const given = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
 };
 
 const MONTH_MS = 30 * 86_400_000;
 
 const constraintsOf = (args: Arguments): TaskConstraints => {
   const [writable, forbiddenHosts, confirm] = [args.list('writable'), args.list('forbid-host'), args.list('confirm')];
+  const limits = callLimitsOf(args);
   return {
     ...(writable.length === 0 ? {} : { writable }),
     ...(forbiddenHosts.length === 0 ? {} : { forbiddenHosts }),
     ...(confirm.length === 0 ? {} : { confirm }),
+    ...(limits === undefined ? {} : { limits }),
   };
 };
 

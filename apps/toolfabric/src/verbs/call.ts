@@ -5,6 +5,7 @@ import type { Arguments } from '../cli/arguments.ts';
 import { withFabric } from '../cli/connect.ts';
 import { describeCall } from '../cli/describe-call.ts';
 import { exitOfCall } from '../cli/exit-codes.ts';
+import { CALL_LIMIT_FLAGS, callLimitsOf } from '../cli/task-rules.ts';
 import { TEST_FLAGS, testCommandOf } from '../cli/test-command.ts';
 import { argumentsFromPairs, argumentText, objectFromJson } from '../cli/tool-arguments.ts';
 import { UsageError } from '../cli/usage-error.ts';
@@ -31,6 +32,7 @@ export const call: Verb = {
       help: 'let it run apart from any wait, for tools that allow it; see `toolfabric log`',
     },
     deadline: { type: 'string', value: 'MS', help: 'milliseconds from now in which the call must begin its effect' },
+    ...CALL_LIMIT_FLAGS,
     'request-key': { type: 'string', value: 'UUIDV7', help: 'same key, same call: for repeating a request' },
     turn: { type: 'string', value: 'N', help: 'round of the model that proposes it' },
     model: { type: 'string', value: 'NAME', help: 'model that proposes it, with its version' },
@@ -60,6 +62,7 @@ const propose = async (fabric: FabricClient, request: RequestOptions, context: C
     ...optional('requestKey', args.text('request-key')),
     ...optional('operationKey', args.text('operation-key')),
     ...optional('deadlineMs', deadlineMs),
+    ...optional('limits', callLimitsOf(args)),
     ...optional('turn', args.integer('turn', 0, 1_000_000)),
     ...optional('model', args.text('model')),
     ...optional('repairs', args.text('repairs')),

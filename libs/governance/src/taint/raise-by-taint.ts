@@ -13,9 +13,12 @@ export const TAINT_RULES = {
   usesCredential: 'taint_uses_credential',
 } as const;
 
-/** Whether taint can change what a call of this contract may do. */
+/** Whether taint can change what a call of this contract may do, or where it may run. */
 export const mindsTaint = ({ execution, governance }: ToolContract): boolean =>
-  execution.network !== 'none' || execution.credentials.length > 0 || (governance.hosts?.length ?? 0) > 0;
+  governance.risk === 'privileged' ||
+  execution.network !== 'none' ||
+  execution.credentials.length > 0 ||
+  (governance.hosts?.length ?? 0) > 0;
 
 const elsewhere = (facts: CallFacts, permitted: ReadonlySet<string>): string[] => {
   const origins = facts.taint.map((mark) => ({ host: hostOf(mark.origin), isPrivate: mark.private === true }));

@@ -54,6 +54,12 @@ export namespace Priority {
   export type LO = typeof Priority.LO;
 }
 
+export interface CallLimits {
+  timeoutMs?: number | undefined;
+  outputBytes?: number | undefined;
+  outputTokens?: number | undefined;
+}
+
 export interface CallProposal {
   requestKey: string;
   taskId: string;
@@ -68,6 +74,7 @@ export interface CallProposal {
   catalogueDigest?: string | undefined;
   repairs?: string | undefined;
   background?: boolean | undefined;
+  limits: CallLimits | undefined;
 }
 
 export interface CallView {
@@ -88,6 +95,74 @@ export interface CallProgress {
   fraction?: number | undefined;
 }
 
+function createBaseCallLimits(): CallLimits {
+  return { timeoutMs: undefined, outputBytes: undefined, outputTokens: undefined };
+}
+
+export const CallLimits: MessageFns<CallLimits> = {
+  encode(message: CallLimits, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.timeoutMs !== undefined) {
+      writer.uint32(8).uint32(message.timeoutMs);
+    }
+    if (message.outputBytes !== undefined) {
+      writer.uint32(16).uint32(message.outputBytes);
+    }
+    if (message.outputTokens !== undefined) {
+      writer.uint32(24).uint32(message.outputTokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CallLimits {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCallLimits();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.timeoutMs = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.outputBytes = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.outputTokens = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCallProposal(): CallProposal {
   return {
     requestKey: "",
@@ -103,6 +178,7 @@ function createBaseCallProposal(): CallProposal {
     catalogueDigest: undefined,
     repairs: undefined,
     background: undefined,
+    limits: undefined,
   };
 }
 
@@ -146,6 +222,9 @@ export const CallProposal: MessageFns<CallProposal> = {
     }
     if (message.background !== undefined) {
       writer.uint32(104).bool(message.background);
+    }
+    if (message.limits !== undefined) {
+      CallLimits.encode(message.limits, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -265,6 +344,14 @@ export const CallProposal: MessageFns<CallProposal> = {
             }
 
             message.background = reader.bool();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.limits = CallLimits.decode(reader, reader.uint32());
             continue;
           }
         }

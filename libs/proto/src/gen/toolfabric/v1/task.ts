@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { CallLimits } from "./call.ts";
 import { ToolError } from "./result.ts";
 
 export const TaskState = { UNSPECIFIED: 0, PREPARING: 1, OPEN: 2, ENDED: 3 } as const;
@@ -83,6 +84,7 @@ export interface TaskConstraints {
   writable: WritablePaths | undefined;
   forbiddenHosts: string[];
   confirm: string[];
+  limits: CallLimits | undefined;
 }
 
 export interface TaskBudget {
@@ -546,7 +548,7 @@ export const WritablePaths: MessageFns<WritablePaths> = {
 };
 
 function createBaseTaskConstraints(): TaskConstraints {
-  return { writable: undefined, forbiddenHosts: [], confirm: [] };
+  return { writable: undefined, forbiddenHosts: [], confirm: [], limits: undefined };
 }
 
 export const TaskConstraints: MessageFns<TaskConstraints> = {
@@ -559,6 +561,9 @@ export const TaskConstraints: MessageFns<TaskConstraints> = {
     }
     for (const v of message.confirm) {
       writer.uint32(26).string(v!);
+    }
+    if (message.limits !== undefined) {
+      CallLimits.encode(message.limits, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -598,6 +603,14 @@ export const TaskConstraints: MessageFns<TaskConstraints> = {
             }
 
             message.confirm.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.limits = CallLimits.decode(reader, reader.uint32());
             continue;
           }
         }
