@@ -44,7 +44,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('RT-1', 'Intent routing, measured, with none as an answer; only tools of the intent are exposed.'),
   row('RT-2', 'Capability routing by mode, health, cost and policy; fallbacks are recorded.'),
   row('RT-3', 'Execution routing: pool, affinity, priority, isolation never below what is asked.', {
-    partial: 'session affinity by pinned slots, and the trust of the input is not computed yet',
+    partial: 'affinity of sessions; shown are workspaces by pinned slots',
   }),
   row('RT-4', 'Schema errors by field from which a model can repair; formats hold, unknown ones are refused.', 'met'),
   row('RT-5', 'Scope checks after the schema: path, domain, resource, and a precondition that still holds.', {
@@ -74,7 +74,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   }),
   // Policy and approval
   row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.', {
-    partial: 'credentials: there are none yet; and a task gives no limits of its own',
+    partial: 'credentials: there are none yet',
   }),
   row('PO-2', 'Five risk levels whose approvals no override can drop.', {
     partial: 'arbitrary code at gVisor or stronger: no executor has it yet',
@@ -90,7 +90,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   }),
   row('PO-8', 'Personal data is refused or redacted where a contract forbids it; measured.', 'met'),
   row('PO-9', 'The constraints of a task hold in every adapter.', {
-    partial: 'a task that restricts what may be written gets no commands, where they could be confined instead',
+    partial: 'adapters that do not exist yet; shown for every tool of the command executor and for an outside service',
   }),
   row('PO-10', 'Roles for publishing, consenting, releasing, policy and approving.', {
     partial: 'consent to servers and release from quarantine, which do not exist yet; policies are files',

@@ -10,7 +10,10 @@ export interface ServerParts {
 }
 
 /** For tests: a whole router in this process, at the pace of tests. */
-export const startRouter = ({ url, seeds, busKeys, signing }: ServerParts, policyDir?: string): Promise<RunningService> =>
+export const startRouter = (
+  { url, seeds, busKeys, signing }: ServerParts,
+  policyDir?: string,
+): Promise<RunningService> =>
   start(
     {
       bus: { servers: url, nkeySeed: seeds['router'] ?? '', publicKeys: busKeys },
