@@ -1,5 +1,5 @@
 import type { FabricClient } from '@toolfabric/client';
-import type { WorkBody } from '@toolfabric/contract';
+import type { TaskConstraints, WorkBody } from '@toolfabric/contract';
 import type { AppName, Cluster } from '../support/cluster.ts';
 
 /** One proposal. */
@@ -11,6 +11,8 @@ export interface Action {
 /** What the suite does with one adapter; every part works on the real outside thing. */
 export interface Rig {
   readonly taskId: string;
+  /** Another task over the same outside thing, which keeps to these. */
+  taskUnder(constraints: TaskConstraints): Promise<string>;
   /** Ends `ok` and changes nothing. */
   readonly read: Action;
   /** Arguments that its schema refuses, and the field that is at fault. */

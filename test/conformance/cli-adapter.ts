@@ -57,6 +57,12 @@ export const CLI: AdapterUnderTest = {
     const lines = () => readLines(join(folder, 'happened.txt'));
     return {
       taskId,
+      async taskUnder(constraints) {
+        const under = await client.createTask({ title: 'under', workspace: { type: 'empty' }, constraints });
+        const args = { path: 'read-me.txt', old_text: '', new_text: 'read me\n', expected_sha256: 'absent' };
+        await client.call({ taskId: under.taskId, tool: 'workspace.edit_file', args }, { waitMs: 20_000 });
+        return under.taskId;
+      },
       read: { tool: 'workspace.read_file', args: { path: 'read-me.txt' } },
       malformed: { action: { tool: 'process.run', args: { argv: 'not a list' } }, field: '/argv' },
       write: (identity) => run('node', 'append.mjs', identity),

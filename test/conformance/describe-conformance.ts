@@ -130,6 +130,20 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
       expect(rig.asked('allowed')).toBe(1);
     });
 
+    it('PO-9: constraints: what the task confirms waits for a person, and its limits reach the executor', async () => {
+      const taskId = await rig.taskUnder({ confirm: [rig.read.tool], limits: { timeoutMs: 4_321 } });
+      const waiting = await client.startCall({ taskId, ...rig.read });
+      expect(waiting).toMatchObject({
+        state: 'awaiting_approval',
+        result: { decision: { limits: { timeoutMs: 4_321 } } },
+      });
+      expect(await settle(waiting)).toMatchObject({
+        state: 'ok',
+        result: { decision: { limits: { timeoutMs: 4_321 } } },
+      });
+      expect((await propose(rig.read)).state).not.toBe('awaiting_approval');
+    });
+
     it('result: a read says how it went, as which tool, by which decision, and where its content is from', async () => {
       expect(await carryOut(rig.read)).toMatchObject({
         state: 'ok',

@@ -21,6 +21,7 @@ export const TRACKER: AdapterUnderTest = {
     const happened = (identity: string) => commentsIn(cluster.trackerFile, identity).length;
     return {
       taskId,
+      taskUnder: async (constraints) => (await client.createTask({ title: 'under', constraints })).taskId,
       read: { tool: 'issue.read', args: { number: ISSUE } },
       malformed: { action: { tool: 'issue.comment', args: { number: 0, body: 'x', key: 'y' } }, field: '/number' },
       write: (identity) => comment(identity),
