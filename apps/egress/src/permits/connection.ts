@@ -79,7 +79,8 @@ export class Connection {
     clearTimeout(this.#idle);
     clearTimeout(this.#whole);
     this.#abort.abort();
-    for (const socket of [...this.#sockets.keys()]) drop(socket, reason !== undefined);
+    // TLS before what it runs over: the other way round the process would crash.
+    for (const socket of [...this.#sockets.keys()].reverse()) drop(socket, reason !== undefined);
     this.#finish();
   }
 

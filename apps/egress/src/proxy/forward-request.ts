@@ -102,6 +102,11 @@ const exchange = (
     if (asked.reusedSocket && !res.headersSent) connection.end();
     reject(thrown instanceof Refused || !isParseError(thrown) ? thrown : new Refused('response_malformed', thrown));
   });
+  // Nothing asked for it, and nothing could hold it to the rules.
+  asked.once('upgrade', (_, socket) => {
+    socket.destroy();
+    reject(new Refused('response_malformed'));
+  });
   asked.once('response', (answer) => {
     answerWith(way, answer, res).then(() => {
       res.off('close', onClientGone);

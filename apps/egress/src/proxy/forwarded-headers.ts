@@ -4,7 +4,7 @@ import type { Rule } from '../decide/compile-rules.ts';
 import { Refused } from '../refuse.ts';
 import { isSameTarget, parseTarget, type Target } from '../target/parse-target.ts';
 
-export type Headers = Record<string, string[]>;
+export type Headers = Record<string, string | string[]>;
 
 const HOP = new Set(
   `connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade
@@ -22,7 +22,8 @@ export const endToEnd = (raw: readonly string[]): Headers => {
   const kept: Headers = Object.create(null);
   for (const [name, value] of pairs) {
     if (HOP.has(name) || dropped.has(name) || name.startsWith('proxy-') || name === EGRESS_REFUSAL_HEADER) continue;
-    kept[name] = [...(kept[name] ?? []), value];
+    const before = kept[name];
+    kept[name] = before === undefined ? value : [before, value].flat();
   }
   return kept;
 };
@@ -59,18 +60,18 @@ export const requestHeaders = (
   injected: Readonly<Record<string, string>>,
 ): Headers => {
   const kept = endToEnd(req.rawHeaders);
-  kept['host'] = [target.port === DEFAULT_PORT[scheme] ? target.host : `${target.host}:${target.port}`];
-  if (req.headers['transfer-encoding'] !== undefined) kept['transfer-encoding'] = ['chunked'];
+  kept['host'] = target.port === DEFAULT_PORT[scheme] ? target.host : `${target.host}:${target.port}`;
+  if (req.headers['transfer-encoding'] !== undefined) kept['transfer-encoding'] = 'chunked';
   else if (kept['content-length'] === undefined && !['GET', 'HEAD'].includes(req.method ?? '')) {
-    kept['content-length'] = ['0'];
+    kept['content-length'] = '0';
   }
-  for (const [name, value] of Object.entries(injected)) kept[name.toLowerCase()] = [value];
+  for (const [name, value] of Object.entries(injected)) kept[name.toLowerCase()] = value;
   return kept;
 };
 
 /** About what a head costs on the wire. */
 export const headBytes = (first: string, headers: Headers): number =>
   Object.entries(headers).reduce(
-    (sum, [name, values]) => sum + values.reduce((bytes, value) => bytes + name.length + value.length + 4, 0),
+    (sum, [name, values]) => sum + [values].flat().reduce((bytes, value) => bytes + name.length + value.length + 4, 0),
     first.length + 4,
   );

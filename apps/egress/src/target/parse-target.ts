@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { domainToUnicode } from 'node:url';
 import { Refused } from '../refuse.ts';
 
 /** Where a connection goes, in the one form in which it is compared, resolved and named to the other side. */
@@ -12,6 +13,9 @@ export interface Target {
 
 const NAME = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const AUTHORITY = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,254})(?::([1-9]\d{0,4}))?$/;
+
+/** A label that says it is Punycode and stands for nothing is left as it is. */
+const BROKEN_PUNYCODE = /(?:^|\.)xn--/;
 
 /** As WHATWG URL reads it: Punycode checked, and numeric forms turned into an address. */
 const asUrlHost = (host: string): string | undefined => {
@@ -30,7 +34,7 @@ export const parseHost = (text: string): Omit<Target, 'port'> => {
   if (host.startsWith('[')) return { host, address: host.slice(1, -1) };
   if (host !== plain || host.length > 253) throw new Refused('target_malformed');
   if (isIPv4(host)) return { host, address: host };
-  if (!NAME.test(host)) throw new Refused('target_malformed');
+  if (!NAME.test(host) || BROKEN_PUNYCODE.test(domainToUnicode(host))) throw new Refused('target_malformed');
   return { host };
 };
 

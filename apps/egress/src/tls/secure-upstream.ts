@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Refused } from '../refuse.ts';
@@ -6,8 +6,10 @@ import type { Target } from '../target/parse-target.ts';
 
 /** SHA-256 of the key (SubjectPublicKeyInfo) that the host showed, hexadecimal. */
 const keyOf = (socket: TLSSocket): string | undefined => {
-  const key = socket.getPeerX509Certificate()?.publicKey.export({ format: 'der', type: 'spki' });
-  return key && createHash('sha256').update(key).digest('hex');
+  const { raw } = socket.getPeerCertificate();
+  if (raw === undefined) return undefined;
+  const key = new X509Certificate(raw).publicKey.export({ format: 'der', type: 'spki' });
+  return createHash('sha256').update(key).digest('hex');
 };
 
 const isCertificateError = (thrown: unknown): boolean =>
@@ -36,7 +38,7 @@ export const secureUpstream = async (
     if (keys !== undefined && !keys.includes(keyOf(secured) ?? '')) throw new Refused('tls_key');
     return secured;
   } catch (thrown) {
-    socket.destroy();
+    // It takes the connection below with it; the other way round the process would crash.
     secured.on('error', () => {}).destroy();
     if (thrown instanceof Refused) throw thrown;
     throw new Refused(isCertificateError(thrown) ? 'tls_certificate' : 'connect_failed', thrown);
