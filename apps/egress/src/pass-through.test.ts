@@ -141,7 +141,7 @@ describe('a host that never closes and never reads', () => {
     server.close();
   });
 
-  it('slow heads, silent tunnels and long ones end by their limits', async () => {
+  it('slow heads and handshakes end by their limit', async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const port = (server.address() as { port: number }).port;
     const short = await openEgress({}, {}, { headMs: 150, idleMs: 400, connectionMs: 900 });
