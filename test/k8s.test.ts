@@ -22,13 +22,16 @@ const named = (found: readonly Found[]): [string, Found][] =>
   found.map((one) => [`${one.file} (${one.manifest.kind} ${one.manifest.metadata.name})`, one]);
 const podSpecOf = ({ manifest }: Found): PodSpec => PodSpec.parse(podOf(manifest)?.spec);
 
+/** The door stands beside executors that go out: none does yet. */
+const NOT_DEPLOYED = new Set(['egress']);
+
 describe('k8s/base', () => {
   it.each(named(all))('%s holds in strict mode', async (_name, { manifest }) => {
     expect(await schemaFaults(manifest)).toEqual([]);
   });
 
   it('has a folder for every app, and an app for every folder', () => {
-    const apps = foldersIn('apps').filter((app) => existsSync(path(`apps/${app}/src`)));
+    const apps = foldersIn('apps').filter((app) => existsSync(path(`apps/${app}/src`)) && !NOT_DEPLOYED.has(app));
     const served = foldersIn('k8s/base').map((folder) => (folder in OTHERS ? OTHERS[folder] : folder));
     expect(served.filter((app) => app !== undefined).sort()).toEqual(apps.sort());
   });
