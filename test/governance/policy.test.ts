@@ -125,6 +125,34 @@ describe('a fabric with policies', () => {
       rules,
       '@id("no_notes")\nforbid (principal, action == Action::"workspace.read_file", resource)\nwhen { context.args.path like "notes*" };\n',
     );
+    const own = await run('policy', 'replay', candidate, '--everybody');
+    expect(own).toMatchObject({ code: 3 });
+    expect(own.stderr).toContain('policy:replay');
+    const made = await run(
+      'token',
+      'add',
+      'lead',
+      ...['--tenant', 'local', '--user', 'lee', '--agent', 'ops'],
+      '--right',
+      'policy:replay',
+      '--json',
+    );
+    const { token } = z.looseObject({ token: z.string() }).parse(jsonOf(made));
+    const lead = (...args: string[]) => runCommand([...args, '--state', state], { env: { TOOLFABRIC_TOKEN: token } });
+    const everybody = await waitFor(
+      async () => {
+        const told = await lead('policy', 'replay', candidate, '--everybody');
+        return told.stdout.includes(read.callId) ? told : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(everybody.code).toBe(1);
+    expect((await lead('policy', 'replay', candidate)).stdout).toContain('0 of 0 decisions would flip');
+    expect((await lead('policy', 'explain', read.callId, '--everybody')).stdout).toContain(
+      'allow by default.allow.read',
+    );
+    expect((await lead('policy', 'explain', read.callId)).code).not.toBe(0);
+
     const flipped = await run('policy', 'replay', candidate);
     expect(flipped.code).toBe(1);
     expect(flipped.stdout).toContain(

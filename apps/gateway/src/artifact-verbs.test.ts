@@ -148,6 +148,29 @@ describe('traces through the front door', () => {
     });
   });
 
+  it('PO-6, PO-10: decisions of the whole tenant are told to who has the right to replay, and nobody is asked otherwise', async () => {
+    const decision = { callId: '2969-0123456789abcdefghjkmnpqrs', at: 3, text: '{}', cut: false };
+    router.onTrace = () => JSON.stringify({ ok: { decisions: [decision], next: '3,e' } });
+    const before = router.asked.length;
+    await expect(client.listDecisions()).rejects.toMatchObject({ type: 'forbidden' });
+    expect(router.asked).toHaveLength(before);
+    const carol = open.issue({ id: 'carol', tenant: 'acme', user: 'carol', agent: 'ops', rights: ['policy:replay'] });
+    open.writeTokens();
+    const lead = open.connect(carol);
+    await expect
+      .poll(() =>
+        lead.listDecisions().then(
+          () => 'told',
+          (thrown: FabricError) => thrown.type,
+        ),
+      )
+      .toBe('told');
+    const page = await lead.listDecisions({ since: 1, limit: 2 });
+    expect(page).toEqual({ decisions: [decision], next: '3,e' });
+    expect(JSON.parse(router.asked.at(-1)?.body ?? '')).toEqual({ tenant: 'acme', since: 1, limit: 2 });
+    await expect(lead.listDecisions({ limit: 51 })).rejects.toMatchObject({ type: 'invalid_request' });
+  });
+
   it('FD-2: says for good that there are none where none are configured, and asks nobody', async () => {
     router.onTrace = () => JSON.stringify({ ok: { calls: [call] } });
     const bare = await openGateway(connectFabric, router.ports(), { hasTraces: false });

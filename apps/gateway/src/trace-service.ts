@@ -4,6 +4,7 @@ import { type GatewayPorts, RequestUnanswered } from '@toolfabric/ports';
 import {
   type TraceServiceServer,
   tracedCallToWire,
+  tracedDecisionToWire,
   tracedEventToWire,
   tracedPayloadToWire,
   tracedSpanToWire,
@@ -64,8 +65,11 @@ export const createTraceService = (door: FrontDoor, ports: GatewayPorts, hasTrac
 
 const refusingService = (door: FrontDoor): TraceServiceServer => {
   const refuse = async () => Promise.reject(notConfigured());
-  return { listCalls: door.unary(refuse), getTrace: door.unary(refuse) };
+  return { listCalls: door.unary(refuse), getTrace: door.unary(refuse), listDecisions: door.unary(refuse) };
 };
+
+/** To see what the decisions about everybody's calls of the tenant were made of. */
+const REPLAY_RIGHT = 'policy:replay';
 
 const askingService = (door: FrontDoor, ports: GatewayPorts): TraceServiceServer => ({
   listCalls: door.unary(async ({ sinceMs, untilMs, ...filter }, context) => {
@@ -73,6 +77,14 @@ const askingService = (door: FrontDoor, ports: GatewayPorts): TraceServiceServer
     const request = { actor, ...present({ ...filter, since: sinceMs, until: untilMs }) };
     const { calls, next } = await ask(ports, 'listCalls', request as Request<'listCalls'>, context);
     return { calls: calls.map(tracedCallToWire), next };
+  }),
+  listDecisions: door.unary(async ({ callId, sinceMs, untilMs, ...page }, context) => {
+    const { actor, rights } = context.identity;
+    if (!rights.includes(REPLAY_RIGHT))
+      throw new FabricError('forbidden', `this verb needs a token with the right ${REPLAY_RIGHT}`);
+    const request = { tenant: actor.tenant, ...present({ ...page, callId, since: sinceMs, until: untilMs }) };
+    const { decisions, next } = await ask(ports, 'listDecisions', request, context);
+    return { decisions: decisions.map(tracedDecisionToWire), next };
   }),
   getTrace: door.unary(async ({ callId }, context) => {
     if (!CallId.safeParse(callId).success) throw invalidField('call_id', 'the id of a call');

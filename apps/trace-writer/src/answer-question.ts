@@ -9,6 +9,7 @@ type Handlers = { [V in TraceVerb]: (store: TraceStore, request: Request<V>) => 
 
 const HANDLERS: Handlers = {
   listCalls: (store, request) => store.listCalls(request),
+  listDecisions: (store, request) => store.listDecisions(request),
   getTrace: (store, request) => store.getTrace(request),
 };
 

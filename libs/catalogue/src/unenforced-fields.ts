@@ -72,7 +72,8 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'governance.pii_allowed': 'arguments in the router, and everything that a tool says in the worker',
   'governance.precondition': 'the tool, before any effect',
   'governance.preview': 'approvals: what a person is shown',
-  'governance.executes': 'approvals: the files are hashed when a person is asked, when the yes is used, and under the lock',
+  'governance.executes':
+    'approvals: the files are hashed when a person is asked, when the yes is used, and under the lock',
   'governance.operation_days': 'operations',
   'governance.reconcile.by': 'ledger',
   'governance.reconcile.query.tool': 'ledger: the question in the place of a probe',

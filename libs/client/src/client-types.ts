@@ -20,6 +20,7 @@ import type {
   TaskRecord,
   ToolSummary,
   TraceCall,
+  TraceDecision,
   TraceEvent,
   UnknownCall,
   WorkspaceSource,
@@ -236,6 +237,11 @@ export interface FabricClient {
   unpinArtifact(artifactId: string, options?: RequestOptions): Promise<ArtifactRecord>;
   deleteArtifact(artifactId: string, options?: RequestOptions): Promise<void>;
   listCalls(filter?: CallFilter, options?: RequestOptions): Promise<{ calls: TraceCall[]; next?: string }>;
+  /** What the decisions of the whole tenant were made of; needs the right `policy:replay`. */
+  listDecisions(
+    filter?: Pick<CallFilter, 'since' | 'until' | 'after' | 'limit'> & { readonly callId?: string },
+    options?: RequestOptions,
+  ): Promise<{ decisions: TraceDecision[]; next?: string }>;
   getTrace(callId: string, options?: RequestOptions): Promise<Trace>;
   /** Calls whose outcome is not known; with the right `unknown:resolve` those of the whole tenant. */
   listUnknown(

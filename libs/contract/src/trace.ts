@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Actor, CallId } from './identity.ts';
+import { Actor, CallId, Token } from './identity.ts';
 
 /** One span of a trace, as it goes over the bus. */
 export const SpanRecord = z.strictObject({
@@ -66,9 +66,19 @@ export const TraceEvent = z.strictObject({
 });
 export type TraceEvent = z.infer<typeof TraceEvent>;
 
+/** What one decision was made of: the redacted payload `policy_input`. */
+export const TraceDecision = z.strictObject({
+  callId: z.string(),
+  /** Milliseconds since the epoch. */
+  at: z.int(),
+  text: z.string().max(40_000),
+  cut: z.boolean(),
+});
+export type TraceDecision = z.infer<typeof TraceDecision>;
+
 const Flag = z.boolean();
 
-/** What the gateway asks the trace store, on `rpc.trace.<verb>`; only rows of the actor are ever answered. */
+/** What the gateway asks the trace store, on `rpc.trace.<verb>`; only rows of the actor are ever answered, but for decisions. */
 export const TRACE_RPC = {
   listCalls: {
     request: z.strictObject({
@@ -86,6 +96,20 @@ export const TRACE_RPC = {
       limit: z.int().min(1).max(100).default(50),
     }),
     reply: z.strictObject({ calls: z.array(TraceCall), next: z.string().optional() }),
+  },
+  /** Of the whole tenant: the gateway asks it only for who has the right to. */
+  listDecisions: {
+    request: z.strictObject({
+      tenant: Token,
+      callId: CallId.optional(),
+      /** Milliseconds since the epoch. */
+      since: z.int().optional(),
+      until: z.int().optional(),
+      /** `<at>,<event>` of the last one of the page before. */
+      after: z.string().max(220).optional(),
+      limit: z.int().min(1).max(50).default(50),
+    }),
+    reply: z.strictObject({ decisions: z.array(TraceDecision).max(50), next: z.string().optional() }),
   },
   getTrace: {
     request: z.strictObject({ actor: Actor, callId: CallId }),

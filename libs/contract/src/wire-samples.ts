@@ -336,6 +336,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['PayloadRecord', 'arguments', payload],
   ['PayloadRecord', 'policy-input', { ...payload, kind: 'policy_input' }],
   ['TraceCall', 'full', traceCall],
+  ['TraceDecision', 'full', { callId, at, text: '{"verdict":"allow"}', cut: false }],
   ['TraceEvent', 'full', traceEvent],
   ['ArtifactId', 'plain', artifactId],
   ['Share', 'full', { user: 'bob@example.com', agent: 'reviewer' }],

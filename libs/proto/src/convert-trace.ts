@@ -1,4 +1,4 @@
-import { PayloadRecord, SpanRecord, type TraceCall, type TraceEvent } from '@toolfabric/contract';
+import { PayloadRecord, SpanRecord, type TraceCall, type TraceDecision, type TraceEvent } from '@toolfabric/contract';
 import { WireMismatch } from './enum-codec.ts';
 import type * as wire from './gen/toolfabric/v1/trace_service.ts';
 
@@ -21,6 +21,15 @@ export const tracedCallFromWire = ({ acceptedAtMs, settledAtMs, ...call }: wire.
   ...call,
   acceptedAt: acceptedAtMs,
   settledAt: settledAtMs,
+});
+
+export const tracedDecisionToWire = ({ at, ...decision }: TraceDecision): wire.TracedDecision => ({
+  ...decision,
+  atMs: at,
+});
+export const tracedDecisionFromWire = ({ atMs, ...decision }: wire.TracedDecision): TraceDecision => ({
+  ...decision,
+  at: atMs,
 });
 
 export const tracedEventToWire = ({ at, ...event }: TraceEvent): wire.TracedEvent => ({ ...event, atMs: at });

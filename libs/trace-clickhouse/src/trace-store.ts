@@ -12,6 +12,7 @@ import { MIGRATIONS } from './migrations/index.ts';
 import { LaterSchema, migrateUp } from './migrations/migrate.ts';
 import { getTrace } from './queries/get-trace.ts';
 import { listCalls } from './queries/list-calls.ts';
+import { listDecisions } from './queries/list-decisions.ts';
 import type { EventRows } from './rows/event-rows.ts';
 
 export type TraceStoreConfig = {
@@ -40,6 +41,8 @@ export type TraceStoreConfig = {
 
 type ListRequest = z.output<(typeof TRACE_RPC)['listCalls']['request']>;
 type ListReply = z.output<(typeof TRACE_RPC)['listCalls']['reply']>;
+type DecisionsRequest = z.output<(typeof TRACE_RPC)['listDecisions']['request']>;
+type DecisionsReply = z.output<(typeof TRACE_RPC)['listDecisions']['reply']>;
 type TraceRequest = z.output<(typeof TRACE_RPC)['getTrace']['request']>;
 type TraceReply = z.output<(typeof TRACE_RPC)['getTrace']['reply']>;
 
@@ -60,6 +63,7 @@ export interface TraceStore {
   /** Resolves when all rows are stored. Throws `RowsRejected` when some of them never can be. */
   insert(rows: readonly EventRows[]): Promise<void>;
   listCalls(request: ListRequest): Promise<ListReply>;
+  listDecisions(request: DecisionsRequest): Promise<DecisionsReply>;
   getTrace(request: TraceRequest): Promise<TraceReply>;
   close(): Promise<void>;
 }
@@ -138,6 +142,10 @@ class OpenTraceStore implements TraceStore {
 
   listCalls(request: ListRequest): Promise<ListReply> {
     return this.#use(() => listCalls(this.#database, request));
+  }
+
+  listDecisions(request: DecisionsRequest): Promise<DecisionsReply> {
+    return this.#use(() => listDecisions(this.#database, request));
   }
 
   getTrace(request: TraceRequest): Promise<TraceReply> {

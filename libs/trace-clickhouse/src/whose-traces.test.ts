@@ -1,4 +1,5 @@
 import type { Actor, FabricEvent } from '@toolfabric/contract';
+import { sha256Hex } from '@toolfabric/kernel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RowsRejected } from './database.ts';
 import { type Retention, rowsOf } from './rows/event-rows.ts';
@@ -83,6 +84,44 @@ describe('whose traces', () => {
       expect(await store.getTrace({ actor, callId: callIdOf(n) })).toEqual(nothing);
     }
     expect((await store.getTrace({ actor: owner, callId: callIdOf(n) })).spans).toHaveLength(1);
+  });
+
+  it('PO-6: decisions are told for a whole tenant, page by page, and to no other tenant', async () => {
+    const tenant = 'decider';
+    const decided = (n: number, user: string, at: number, service = 'router'): FabricEvent => {
+      const text = JSON.stringify({ verdict: 'allow', n });
+      return {
+        ...plainEvent(n, 'call.payloads', { actor: { tenant, user, agent: 'coder' }, at }),
+        id: `${callIdOf(n)}:policy.${at}`,
+        service,
+        payloads: [{ kind: 'policy_input', sha256: sha256Hex(text), bytes: text.length, text, cut: false }],
+      };
+    };
+    const now = Date.now();
+    const [a, b, c, forged] = [next(), next(), next(), next()];
+    const actor = { tenant, user: 'ann', agent: 'coder' };
+    await put(
+      decided(a, 'ann', now - 3),
+      decided(b, 'bob', now - 2),
+      decided(c, 'ann', now - 1),
+      decided(forged, 'bob', now, 'worker-cli'),
+      payloadEvent(a, { arguments: '{"secret":1}', result: '{}' }, actor),
+    );
+    const first = await store.listDecisions({ tenant, limit: 2 });
+    expect(first.decisions.map(({ callId, text }) => [callId, JSON.parse(text).n])).toEqual([
+      [callIdOf(c), c],
+      [callIdOf(b), b],
+    ]);
+    const second = await store.listDecisions({ tenant, limit: 2, ...(first.next && { after: first.next }) });
+    expect(second.decisions.map(({ callId }) => callId)).toEqual([callIdOf(a)]);
+    expect(second.next).toBeUndefined();
+    expect((await store.listDecisions({ tenant, limit: 50, callId: callIdOf(b) })).decisions).toHaveLength(1);
+    expect((await store.listDecisions({ tenant, limit: 50, since: now - 1 })).decisions).toHaveLength(1);
+    for (const other of ['acme', 'rival'])
+      expect((await store.listDecisions({ tenant: other, limit: 50, callId: callIdOf(b) })).decisions).toEqual([]);
+    await expect(store.listDecisions({ tenant, limit: 50, after: "1,x' OR 1" })).rejects.toMatchObject({
+      type: 'invalid_request',
+    });
   });
 
   it('an event without an owner is shown to nobody', async () => {

@@ -7,20 +7,31 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { timeOf } from '../cli/time-of.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
 
+const readInput = async (text: string): Promise<PolicyInput | undefined> => {
+  const { PolicyInput: schema } = await import('@toolfabric/policy-cedar');
+  const read = schema.safeParse(JSON.parse(text));
+  return read.success ? read.data : undefined;
+};
+
 /** What the decision about a past call was made of: undefined when no trace of it is kept, or not all of it. */
 const inputOf = async (
   fabric: FabricClient,
   callId: string,
   request: RequestOptions,
+  everybody: boolean,
 ): Promise<PolicyInput | undefined> => {
-  const [{ PolicyInput: schema }, { payloads }] = await Promise.all([
-    import('@toolfabric/policy-cedar'),
-    fabric.getTrace(callId, request),
-  ]);
+  if (everybody) {
+    const { decisions } = await fabric.listDecisions({ callId }, request);
+    const newest = decisions.find(({ cut }) => !cut);
+    return newest && readInput(newest.text);
+  }
+  const { payloads } = await fabric.getTrace(callId, request);
   const last = payloads.findLast(({ kind, cut }) => kind === 'policy_input' && !cut);
-  if (last === undefined) return undefined;
-  const read = schema.safeParse(JSON.parse(last.text));
-  return read.success ? read.data : undefined;
+  return last && readInput(last.text);
+};
+
+const EVERYBODY: Flags = {
+  everybody: { type: 'boolean', help: "of the whole tenant's calls; needs a token with the right policy:replay" },
 };
 
 const told = ({ verdict, rule, strength }: Told): string =>
@@ -60,6 +71,7 @@ export const policyExplain = (flags: Flags): Verb => ({
   positionals: [1, 1],
   flags: {
     policies: { type: 'string', value: 'DIR', help: 'put the question to these policies, step by step' },
+    ...EVERYBODY,
     ...flags,
     ...CONNECT_FLAGS,
   },
@@ -67,7 +79,7 @@ export const policyExplain = (flags: Flags): Verb => ({
     withFabric(context, async (fabric, request) => {
       const { args, output } = context;
       const callId = args.positionals[0] ?? '';
-      const input = await inputOf(fabric, callId, request);
+      const input = await inputOf(fabric, callId, request, args.on('everybody'));
       if (input === undefined) {
         output.show({ callId }, `${callId}: no decision of it is stored; traces come a moment later`);
         return EXIT.toolError;
@@ -104,6 +116,41 @@ async function* pastCalls(fabric: FabricClient, since: number | undefined, most:
   }
 }
 
+interface Past {
+  readonly callId: string;
+  readonly input: PolicyInput | undefined;
+}
+
+/** The decisions of everybody, the newest first; one call may have several. */
+async function* everyDecision(
+  fabric: FabricClient,
+  since: number | undefined,
+  most: number,
+  request: RequestOptions,
+): AsyncGenerator<Past> {
+  let after: string | undefined;
+  for (let seen = 0; seen < most; ) {
+    const filter = { limit: Math.min(50, most - seen), ...(since === undefined ? {} : { since }) };
+    const page = await fabric.listDecisions({ ...filter, ...(after === undefined ? {} : { after }) }, request);
+    for (const { callId, text, cut } of page.decisions)
+      yield { callId, input: cut ? undefined : await readInput(text) };
+    seen += page.decisions.length;
+    if (page.next === undefined || page.next === after) return;
+    after = page.next;
+  }
+}
+
+/** Those of the own calls. */
+async function* ownDecisions(
+  fabric: FabricClient,
+  since: number | undefined,
+  most: number,
+  request: RequestOptions,
+): AsyncGenerator<Past> {
+  for await (const { callId } of pastCalls(fabric, since, most, request))
+    yield { callId, input: await inputOf(fabric, callId, request, false) };
+}
+
 /** `toolfabric policy replay`: which decisions about past calls a folder of policies would turn. */
 export const policyReplay = (flags: Flags): Verb => ({
   name: 'policy replay',
@@ -113,10 +160,11 @@ export const policyReplay = (flags: Flags): Verb => ({
   flags: {
     since: { type: 'string', value: 'TIME', help: 'calls ended since; a date, or a span back such as 2h' },
     limit: { type: 'string', value: 'N', help: `calls at most, the newest (${MOST_CALLS / 10})` },
+    ...EVERYBODY,
     ...flags,
     ...CONNECT_FLAGS,
   },
-  notes: 'Of the calls of this token. Exit code 0 when nothing would flip, 1 when something would.',
+  notes: 'Of the calls of this token, or of everybody. Exit code 0 when nothing would flip, 1 when something would.',
   run: (context) =>
     withFabric(context, async (fabric, request) => {
       const { args, output } = context;
@@ -129,11 +177,13 @@ export const policyReplay = (flags: Flags): Verb => ({
       const flips: { callId: string; tool: string; was: Told; would: Told }[] = [];
       const count = { replayed: 0, left: 0 };
       const most = args.integer('limit', 1, MOST_CALLS) ?? MOST_CALLS / 10;
-      for await (const { callId, tool } of pastCalls(fabric, timeOf(args, 'since', Date.now()), most, request)) {
-        const input = await inputOf(fabric, callId, request);
+      const since = timeOf(args, 'since', Date.now());
+      const past = args.on('everybody') ? everyDecision : ownDecisions;
+      for await (const { callId, input } of past(fabric, since, most, request)) {
         const replayed = input && replayDecision(engine, input, contracts);
         count[replayed === undefined ? 'left' : 'replayed'] += 1;
-        if (replayed?.flips) flips.push({ callId, tool, was: replayed.was, would: replayed.would });
+        if (replayed?.flips && input)
+          flips.push({ callId, tool: input.tool.name, was: replayed.was, would: replayed.would });
       }
       const lines = flips.map(({ callId, tool, was, would }) => `${callId}  ${tool}  ${told(was)} → ${told(would)}`);
       const left = count.left === 0 ? '' : `, ${count.left} without a stored question or with another contract`;

@@ -40,6 +40,26 @@ export interface GetTraceRequest {
   callId: string;
 }
 
+export interface ListDecisionsRequest {
+  callId?: string | undefined;
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
+  after?: string | undefined;
+  limit?: number | undefined;
+}
+
+export interface ListDecisionsResponse {
+  decisions: TracedDecision[];
+  next?: string | undefined;
+}
+
+export interface TracedDecision {
+  callId: string;
+  atMs: number;
+  text: string;
+  cut: boolean;
+}
+
 export interface GetTraceResponse {
   call: TracedCall | undefined;
   events: TracedEvent[];
@@ -345,6 +365,232 @@ export const GetTraceRequest: MessageFns<GetTraceRequest> = {
             }
 
             message.callId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListDecisionsRequest(): ListDecisionsRequest {
+  return { callId: undefined, sinceMs: undefined, untilMs: undefined, after: undefined, limit: undefined };
+}
+
+export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
+  encode(message: ListDecisionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== undefined) {
+      writer.uint32(10).string(message.callId);
+    }
+    if (message.sinceMs !== undefined) {
+      writer.uint32(16).uint64(message.sinceMs);
+    }
+    if (message.untilMs !== undefined) {
+      writer.uint32(24).uint64(message.untilMs);
+    }
+    if (message.after !== undefined) {
+      writer.uint32(34).string(message.after);
+    }
+    if (message.limit !== undefined) {
+      writer.uint32(40).uint32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDecisionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDecisionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.sinceMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.untilMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListDecisionsResponse(): ListDecisionsResponse {
+  return { decisions: [], next: undefined };
+}
+
+export const ListDecisionsResponse: MessageFns<ListDecisionsResponse> = {
+  encode(message: ListDecisionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.decisions) {
+      TracedDecision.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.next !== undefined) {
+      writer.uint32(18).string(message.next);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDecisionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDecisionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.decisions.push(TracedDecision.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTracedDecision(): TracedDecision {
+  return { callId: "", atMs: 0, text: "", cut: false };
+}
+
+export const TracedDecision: MessageFns<TracedDecision> = {
+  encode(message: TracedDecision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== "") {
+      writer.uint32(10).string(message.callId);
+    }
+    if (message.atMs !== 0) {
+      writer.uint32(16).uint64(message.atMs);
+    }
+    if (message.text !== "") {
+      writer.uint32(26).string(message.text);
+    }
+    if (message.cut !== false) {
+      writer.uint32(32).bool(message.cut);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TracedDecision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTracedDecision();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.cut = reader.bool();
             continue;
           }
         }
@@ -1238,11 +1484,22 @@ export const TraceServiceService = {
     responseSerialize: (value: GetTraceResponse): Buffer => Buffer.from(GetTraceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetTraceResponse => GetTraceResponse.decode(value),
   },
+  listDecisions: {
+    path: "/toolfabric.v1.TraceService/ListDecisions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListDecisionsRequest): Buffer => Buffer.from(ListDecisionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListDecisionsRequest => ListDecisionsRequest.decode(value),
+    responseSerialize: (value: ListDecisionsResponse): Buffer =>
+      Buffer.from(ListDecisionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
+  },
 } as const;
 
 export interface TraceServiceServer extends UntypedServiceImplementation {
   listCalls: handleUnaryCall<ListCallsRequest, ListCallsResponse>;
   getTrace: handleUnaryCall<GetTraceRequest, GetTraceResponse>;
+  listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
 }
 
 export interface TraceServiceClient extends Client {
@@ -1275,6 +1532,21 @@ export interface TraceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetTraceResponse) => void,
+  ): ClientUnaryCall;
+  listDecisions(
+    request: ListDecisionsRequest,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
+  listDecisions(
+    request: ListDecisionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
+  listDecisions(
+    request: ListDecisionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
   ): ClientUnaryCall;
 }
 
