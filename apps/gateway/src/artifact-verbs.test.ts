@@ -157,14 +157,12 @@ describe('traces through the front door', () => {
     const carol = open.issue({ id: 'carol', tenant: 'acme', user: 'carol', agent: 'ops', rights: ['policy:replay'] });
     open.writeTokens();
     const lead = open.connect(carol);
-    await expect
-      .poll(() =>
-        lead.listDecisions().then(
-          () => 'told',
-          (thrown: FabricError) => thrown.type,
-        ),
-      )
-      .toBe('told');
+    const heard = () =>
+      lead.listDecisions().then(
+        () => 'told',
+        (thrown: FabricError) => thrown.type,
+      );
+    await expect.poll(heard, { timeout: 10_000 }).toBe('told');
     const page = await lead.listDecisions({ since: 1, limit: 2 });
     expect(page).toEqual({ decisions: [decision], next: '3,e' });
     expect(JSON.parse(router.asked.at(-1)?.body ?? '')).toEqual({ tenant: 'acme', since: 1, limit: 2 });
