@@ -12,6 +12,7 @@ import {
   toolSummaryToWire,
   workspaceSourceFromWire,
 } from '@toolfabric/proto';
+import { approverOf } from './approver-of.ts';
 import type { FrontDoor } from './front-door.ts';
 import { fromWire, invalidField } from './invalid-request.ts';
 import { type InvokeDeps, invokeTool } from './invoke-tool.ts';
@@ -67,6 +68,17 @@ const taskVerbs = ({ door, router, clock, pace }: ToolServiceDeps) => {
       checkTaskId(taskId);
       const { actor } = context.identity;
       return { task: taskToWire(await router.ask('getTask', { actor, taskId }, patience(context))) };
+    }),
+    widenTask: door.unary(async ({ taskId, writable, hosts, note }, context) => {
+      checkTaskId(taskId);
+      const request = {
+        approver: approverOf(context.identity),
+        taskId,
+        ...(writable.length === 0 ? {} : { writable }),
+        ...(hosts.length === 0 ? {} : { hosts }),
+        ...(note === undefined ? {} : { note }),
+      };
+      return { task: taskToWire(await router.ask('widenTask', request, patience(context))) };
     }),
     endTask: door.unary(async ({ taskId, outcome: said }, context) => {
       checkTaskId(taskId);

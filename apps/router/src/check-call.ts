@@ -10,7 +10,15 @@ import {
   type RegistryRecord,
   type TaskRecord,
 } from '@toolfabric/contract';
-import { checkConstraints, factsOf, raiseByTaint, shellDigest, wallEnd } from '@toolfabric/governance';
+import {
+  asWidened,
+  checkConstraints,
+  factsOf,
+  isPermittedHost,
+  raiseByTaint,
+  shellDigest,
+  wallEnd,
+} from '@toolfabric/governance';
 import { canonicalJson, depthOf, FabricError, sha256Hex } from '@toolfabric/kernel';
 import type { CallFacts, PolicyAnswer } from '@toolfabric/ports';
 import { resolveTool } from '@toolfabric/routing';
@@ -23,6 +31,7 @@ import { decideCall } from './policy/decide-call.ts';
 import { leasedResource } from './resource-lease.ts';
 import { routeCall } from './route-call.ts';
 import type { RouterServices } from './router-services.ts';
+import type { KnownTask } from './task-cache.ts';
 
 /** A call without a deadline of its own may wait in the queue for so long before its execution, in milliseconds. */
 const DEFAULT_QUEUE_MS = 60_000;
@@ -106,7 +115,8 @@ export const readFacts = ({ environment }: RouterServices, { request, task, tool
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
   const { request, task, tool, args } = proposal;
   const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract);
-  const facts = raiseByTaint({ ...readFacts(services, proposal), taint }, tool.contract);
+  const permitted = (host: string) => isPermittedHost(task, host);
+  const facts = raiseByTaint({ ...readFacts(services, proposal), taint }, tool.contract, permitted);
   checkConstraints(task.constraints, tool.contract, facts);
   checkPersonalData(tool.contract, args);
   return facts;
@@ -114,6 +124,24 @@ export const factsFor = async (services: RouterServices, proposal: Proposal): Pr
 
 /** RT-3: content from outside that its agent has read may be what speaks in a proposal. */
 const inputTrustOf = ({ taint }: CallFacts) => (taint.length === 0 ? 'trusted' : 'untrusted');
+
+/** The facts under the task as this router knows it; what that forbids is asked of the stored one before it is refused. */
+const factsNow = async (
+  services: RouterServices,
+  known: KnownTask,
+  rest: Omit<Proposal, 'task'>,
+): Promise<{ task: TaskRecord; facts: CallFacts }> => {
+  const under = async (stored: TaskRecord) => {
+    const task = asWidened(stored);
+    return { task, facts: await factsFor(services, { ...rest, task }) };
+  };
+  try {
+    return await under(known.task);
+  } catch (thrown) {
+    if (!(thrown instanceof FabricError) || thrown.type !== 'constraint_violated') throw thrown;
+    return under(await known.reread());
+  }
+};
 
 const firstState = (answer: PolicyAnswer, operation: string | undefined): CallRecord['state'] =>
   answer.verdict === 'needs_approval' ? 'awaiting_approval' : operation === undefined ? 'queued' : 'accepted';
@@ -158,13 +186,13 @@ export const checkCall = async (
   const { actor } = request;
   const now = ctx.clock.now();
   const { args, canonical } = checkShape(request.args);
-  const { task, confirm } = await services.tasks.open(actor, request.taskId);
+  const known = await services.tasks.open(actor, request.taskId);
+  const { confirm } = known;
   const visible = (record: RegistryRecord) => policy.couldAllow(actor, record);
   const tool = resolveTool(registry.index, request.tool, { visible });
   checkSchema(services, tool, args);
   checkBackground(request, tool.contract);
-  const proposal: Proposal = { request, task, tool, args };
-  const facts = await factsFor(services, proposal);
+  const { task, facts } = await factsNow(services, known, { request, tool, args });
   const answer = decideCall(services, { actor, task, tool, args, facts }, callId);
   const { contract, digest } = tool;
   const { decision } = answer;

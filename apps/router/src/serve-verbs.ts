@@ -13,6 +13,7 @@ import type { RouterServices } from './router-services.ts';
 import { createTask, endTask, getTask } from './task-verbs.ts';
 import { resolveUnknown } from './unknown/resolve-unknown.ts';
 import { getUnknown, listUnknown } from './unknown/unknown-verbs.ts';
+import { widenTask } from './widen-task.ts';
 
 type Request<V extends RpcVerb> = z.output<(typeof RPC)[V]['request']>;
 type Handlers = { [V in RpcVerb]: (services: RouterServices, request: Request<V>) => unknown };
@@ -24,6 +25,7 @@ const HANDLERS: Handlers = {
   createTask,
   getTask: (services, { actor, taskId }) => getTask(services, actor, taskId),
   endTask,
+  widenTask,
   permitArtifact,
   listUnknown,
   getUnknown,

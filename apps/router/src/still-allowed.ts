@@ -1,4 +1,5 @@
 import type { CallRecord } from '@toolfabric/contract';
+import { asWidened } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { taskKey } from '@toolfabric/ledger';
 import { factsFor } from './check-call.ts';
@@ -16,7 +17,8 @@ export const isStillAllowed = async (services: RouterServices, call: CallRecord)
   const { ctx, registry, policy } = services;
   if (call.decision.policyVersion === policy.version) return true;
   const { actor, args, taskId, tool: ref } = call;
-  const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, taskId)))?.value;
+  const stored = (await ctx.ports.tasks.get(taskKey(actor.tenant, taskId)))?.value;
+  const task = stored && asWidened(stored);
   const tool = registry.records.find(({ digest }) => digest === ref.digest);
   if (task === undefined || tool === undefined) return false;
   try {

@@ -8,6 +8,8 @@ export interface KnownTask {
   readonly task: TaskRecord;
   /** Resolves when the task as it is stored now allows the call; otherwise throws what `checkTaskScope` throws. */
   readonly confirm: () => Promise<void>;
+  /** The task as it is stored now: what forbade a call may have been lifted since. */
+  readonly reread: () => Promise<TaskRecord>;
 }
 
 /**
@@ -29,7 +31,10 @@ export class TaskCache {
     if (!TaskId.safeParse(taskId).success) throw new FabricError('not_found', 'there is no such task');
     const key = taskKey(actor.tenant, taskId);
     const known = this.#known.get(key);
-    if (known === undefined) return { task: await this.#read(key, actor), confirm: async () => {} };
+    if (known === undefined) {
+      const read = await this.#read(key, actor);
+      return { task: read, confirm: async () => {}, reread: async () => read };
+    }
     const task = checkTaskScope(known, actor);
     const fresh = this.#read(key, actor);
     // Heard by whoever confirms; a call that is refused before that has no use for it.
@@ -39,6 +44,7 @@ export class TaskCache {
       confirm: async () => {
         await fresh;
       },
+      reread: () => fresh,
     };
   }
 

@@ -18,6 +18,7 @@ import type {
   TaskMode,
   TaskOutcome,
   TaskRecord,
+  TaskWidening,
   ToolSummary,
   TraceCall,
   TraceDecision,
@@ -211,6 +212,12 @@ export interface ArtifactRange extends RequestOptions {
 export interface FabricClient {
   createTask(task: NewTask, options?: RequestOptions): Promise<TaskRecord>;
   getTask(taskId: string, options?: RequestOptions): Promise<TaskRecord>;
+  /** Lets a running task do more; needs the right `tasks:widen`, and another person than the one it works for. */
+  widenTask(
+    taskId: string,
+    more: Pick<TaskWidening, 'writable' | 'hosts' | 'note'>,
+    options?: RequestOptions,
+  ): Promise<TaskRecord>;
   endTask(taskId: string, outcome: (typeof TaskOutcome.options)[number], options?: RequestOptions): Promise<TaskRecord>;
   listTools(which?: { readonly allStates?: boolean }, options?: RequestOptions): Promise<RpcReply<'listTools'>>;
   describeTool(tool: string, options?: RequestOptions): Promise<{ summary: ToolSummary; model: ModelTool }>;

@@ -19,6 +19,7 @@ export const FabricEvent = z.strictObject({
     'call.cancel_requested',
     'task.created',
     'task.ended',
+    'task.widened',
     'tool.life_cycle',
     'worker.dead',
     'message.refused',

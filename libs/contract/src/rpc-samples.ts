@@ -46,6 +46,10 @@ export const RPC_SAMPLES: Readonly<Record<string, { readonly request: unknown; r
     reply: task,
   },
   getTask: { request: { actor, taskId }, reply: task },
+  widenTask: {
+    request: { approver, taskId, writable: ['docs/**'], hosts: ['*.example.com'], note: 'for the report' },
+    reply: task,
+  },
   endTask: { request: { actor, taskId, outcome: 'failed' }, reply: task },
   permitArtifact: {
     request: { actor, action: 'read', artifactId, callId },

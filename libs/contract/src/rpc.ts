@@ -5,7 +5,7 @@ import { CallLimits, TaskBudget, TaskConstraints, TaskMode } from './governance.
 import { Actor, Roles, ToolName, ToolVersion } from './identity.ts';
 import { ApprovalRecord, CallState } from './records.ts';
 import { ToolError, ToolResult } from './result.ts';
-import { DeclaredCommand, printable, TaskOutcome, TaskRecord, WorkspaceSource } from './task.ts';
+import { DeclaredCommand, printable, TaskOutcome, TaskRecord, TaskWidening, WorkspaceSource } from './task.ts';
 import { LifeCycle, RiskGroup } from './tool-contract.ts';
 import { Resolution, ResolutionEvidence, UnknownCall } from './unknown.ts';
 import { Envelope } from './work.ts';
@@ -140,6 +140,17 @@ export const RPC = {
     reply: TaskRecord,
   },
   getTask: { request: z.strictObject({ actor: Actor, taskId: z.string().max(80) }), reply: TaskRecord },
+  /** By a person with the right to, never by whoever the task works for. */
+  widenTask: {
+    request: z.strictObject({
+      approver: Approver,
+      taskId: z.string().max(80),
+      writable: TaskWidening.shape.writable,
+      hosts: TaskWidening.shape.hosts,
+      note: TaskWidening.shape.note,
+    }),
+    reply: TaskRecord,
+  },
   endTask: {
     request: z.strictObject({ actor: Actor, taskId: z.string().max(80), outcome: TaskOutcome }),
     reply: TaskRecord,

@@ -18,6 +18,13 @@ export const raised = {
 };
 export const constraints = { writable: ['src/**'], forbiddenHosts: ['*.example.com'], confirm: ['git.push'] };
 export const callLimits = { timeoutMs: 2_000, outputBytes: 4_096, outputTokens: 500 };
+export const widening = {
+  by: 'grace',
+  at: 1_795_780_900_000,
+  writable: ['docs/**'],
+  hosts: ['api.example.com'],
+  note: 'for the report',
+};
 export const budget = { rounds: 20, callsPerTurn: 8, callsPerToolPerTurn: 4, wallMs: 3_600_000, spend: 500 };
 export const args = { path: 'src/a.ts', old_text: 'a', new_text: 'b', expected_sha256: sha };
 export const artifactId = 'a-0123456789abcdefghjkmnpqrs';

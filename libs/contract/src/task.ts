@@ -39,6 +39,22 @@ export type DeclaredCommand = z.infer<typeof DeclaredCommand>;
 export const WorkspaceHome = z.strictObject({ kind: z.string(), slot: z.string(), incarnation: z.string() });
 export type WorkspaceHome = z.infer<typeof WorkspaceHome>;
 
+/** What a person let a task do beyond what it was made for. */
+export const TaskWidening = z.strictObject({
+  /** Who did, and when, in milliseconds since the epoch. */
+  by: z.string().max(200),
+  at: z.int(),
+  /** Globs that may be written too. */
+  writable: z.array(printable(500).min(1)).min(1).max(20).optional(),
+  /** Hosts, or `*.` and a suffix, that it may send to after it has read content from outside. */
+  hosts: z.array(printable(253).min(1)).min(1).max(20).optional(),
+  note: printable(500).optional(),
+});
+export type TaskWidening = z.infer<typeof TaskWidening>;
+
+/** Widenings of one task. */
+export const MOST_WIDENINGS = 20;
+
 export const TaskOutcome = z.enum(['succeeded', 'failed', 'abandoned']);
 
 export const TaskRecord = z.strictObject({
@@ -51,6 +67,7 @@ export const TaskRecord = z.strictObject({
   constraints: TaskConstraints.optional(),
   budget: TaskBudget.optional(),
   mode: TaskMode.optional(),
+  widened: z.array(TaskWidening).max(MOST_WIDENINGS).optional(),
   /** Left out while the workspace lies on storage that all its workers share. */
   home: WorkspaceHome.optional(),
   state: z.enum(['preparing', 'open', 'ended']),

@@ -37,6 +37,7 @@ import {
   traceparent,
   unknownCall,
   view,
+  widening,
   work,
   workspace,
 } from './sample-values.ts';
@@ -128,6 +129,8 @@ export const WIRE_SAMPLES: readonly Sample[] = [
   ['WorkspaceHome', 'full', { kind: 'cli', slot: 'p3', incarnation: 'cli-1' }],
   ['TaskRecord', 'open', { ...task, testCommand, home: { kind: 'cli', slot: 'p3', incarnation: 'cli-1' } }],
   ['TaskRecord', 'bounded', { ...task, constraints, budget, mode: 'serial' }],
+  ['TaskWidening', 'full', widening],
+  ['TaskRecord', 'widened', { ...task, widened: [widening] }],
   ['TaskRecord', 'preparing', { ...task, state: 'preparing' }],
   ['TaskRecord', 'ended', { ...task, state: 'ended', outcome: 'succeeded', endedAt: at + 90_000 }],
   ['Example', 'full', contractOf.capability.examples[0] as { arguments: typeof args }],

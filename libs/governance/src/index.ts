@@ -18,3 +18,4 @@ export * from './risk-order.ts';
 export * from './taint/raise-by-taint.ts';
 export * from './taint/taint-record.ts';
 export * from './task-scope.ts';
+export * from './widening.ts';

@@ -5,6 +5,7 @@ import {
   TaskMode,
   TaskOutcome,
   TaskRecord,
+  type TaskWidening,
   type WorkspaceRef,
   type WorkspaceSource,
 } from '@toolfabric/contract';
@@ -48,6 +49,13 @@ export const taskToWire = (task: TaskRecord): wire.Task => ({
   testCommand: task.testCommand && { ...task.testCommand, argv: [...task.testCommand.argv], cwd: task.testCommand.cwd },
   failure: task.failure && toolErrorToWire(task.failure),
   ...taskRulesToWire(task),
+  widened: (task.widened ?? []).map(({ at, writable = [], hosts = [], ...widening }) => ({
+    ...widening,
+    note: widening.note,
+    atMs: at,
+    writable,
+    hosts,
+  })),
 });
 
 /** What a task keeps to, as it stands in a request and in a task. */
@@ -132,10 +140,19 @@ export const taskFromWire = (task: wire.Task): TaskRecord => {
       : { testCommand: { ...testCommandFromWire(task.testCommand), sha256: task.testCommand.sha256 } }),
     ...(task.failure === undefined ? {} : { failure: toolErrorFromWire(task.failure) }),
     ...taskRulesFromWire(task),
+    ...(task.widened.length === 0 ? {} : { widened: task.widened.map(wideningFromWire) }),
     createdAt: task.createdAtMs,
     ...(task.endedAtMs === undefined ? {} : { endedAt: task.endedAtMs }),
   };
 };
+
+const wideningFromWire = ({ by, atMs, writable, hosts, note }: wire.TaskWidening): TaskWidening => ({
+  by,
+  at: atMs,
+  ...(writable.length === 0 ? {} : { writable }),
+  ...(hosts.length === 0 ? {} : { hosts }),
+  ...(note === undefined ? {} : { note }),
+});
 
 const workspaceFromWire = ({ id, source }: wire.Workspace): WorkspaceRef => {
   if (source === undefined) throw new WireMismatch('a workspace without a source');

@@ -1,5 +1,5 @@
 import type { CallRecord, DecisionSummary, ToolContract } from '@toolfabric/contract';
-import { budgetError, wallDenial, wallEnd } from '@toolfabric/governance';
+import { asWidened, budgetError, wallDenial, wallEnd } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { approvalKey, taskKey } from '@toolfabric/ledger';
 import { factsFor } from '../check-call.ts';
@@ -48,8 +48,9 @@ const keepsFiles = async (services: RouterServices, contract: ToolContract, call
 export const decideAgain = async (services: RouterServices, call: CallRecord): Promise<DecidedAgain> => {
   const { ctx, registry, policy } = services;
   const { actor, args } = call;
-  const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
-  if (task?.state !== 'open') return { verdict: 'task_ended' };
+  const stored = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
+  if (stored?.state !== 'open') return { verdict: 'task_ended' };
+  const task = asWidened(stored);
   const wall = wallDenial(task, ctx.clock.now());
   if (wall !== undefined) return { verdict: 'over_budget', message: budgetError(wall).message };
   const tool = registry.records.find(({ digest }) => digest === call.tool.digest);

@@ -1,4 +1,5 @@
 import type { CallRecord, DecisionSummary } from '@toolfabric/contract';
+import { asWidened } from '@toolfabric/governance';
 import { FabricError } from '@toolfabric/kernel';
 import { taskKey } from '@toolfabric/ledger';
 import { decideAgain } from '../approvals/decide-again.ts';
@@ -20,7 +21,8 @@ const refused = (thrown: unknown): DecidedQueued => {
 const decide = async (services: RouterServices, call: CallRecord): Promise<DecidedQueued> => {
   const { ctx, registry, policy } = services;
   const { actor, args } = call;
-  const task = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
+  const stored = (await ctx.ports.tasks.get(taskKey(actor.tenant, call.taskId)))?.value;
+  const task = stored && asWidened(stored);
   const tool = registry.records.find(({ digest }) => digest === call.tool.digest);
   // Accepted while both were there: what has become of them since is no matter of the policy.
   if (task === undefined || tool === undefined) return { verdict: 'same' };

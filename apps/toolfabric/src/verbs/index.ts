@@ -7,7 +7,7 @@ import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
 import { log } from './log.ts';
 import { POLICY_VERBS } from './policy.ts';
-import { taskCreate, taskEnd, taskShow } from './task.ts';
+import { taskCreate, taskEnd, taskShow, taskWiden } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
 import { calls, trace } from './trace.ts';
@@ -30,6 +30,7 @@ export const VERBS: readonly Verb[] = [
   ...ARTIFACT_VERBS,
   taskCreate,
   taskShow,
+  taskWiden,
   taskEnd,
   ...UNKNOWN_VERBS,
   ...POLICY_VERBS,

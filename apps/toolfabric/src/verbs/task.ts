@@ -59,6 +59,37 @@ export const taskShow: Verb = {
     }),
 };
 
+export const taskWiden: Verb = {
+  name: 'task widen',
+  summary: 'Let a running task do more than it was made for; not for whoever it works for.',
+  usage: '<task id>',
+  positionals: [1, 1],
+  flags: {
+    writable: { type: 'string', multiple: true, value: 'GLOB', help: 'paths that may be written too; may be repeated' },
+    host: {
+      type: 'string',
+      multiple: true,
+      value: 'HOST',
+      help: 'a host, or *.suffix, that it may send to after it has read from outside; may be repeated',
+    },
+    note: { type: 'string', value: 'TEXT', help: 'why' },
+    ...CONNECT_FLAGS,
+  },
+  run: (context) =>
+    withFabric(context, async (fabric, request) => {
+      const { args, output } = context;
+      const [writable, hosts, note] = [args.list('writable'), args.list('host'), args.text('note')];
+      const more = {
+        ...(writable.length === 0 ? {} : { writable }),
+        ...(hosts.length === 0 ? {} : { hosts }),
+        ...(note === undefined ? {} : { note }),
+      };
+      const task = await fabric.widenTask(args.positionals[0] ?? '', more, request);
+      output.show(task, describe(task));
+      return EXIT.ok;
+    }),
+};
+
 export const taskEnd: Verb = {
   name: 'task end',
   summary: 'End a task and say how it went; nothing can be called in it afterwards.',

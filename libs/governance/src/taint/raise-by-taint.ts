@@ -20,10 +20,10 @@ export const mindsTaint = ({ execution, governance }: ToolContract): boolean =>
   execution.credentials.length > 0 ||
   (governance.hosts?.length ?? 0) > 0;
 
-const elsewhere = (facts: CallFacts, permitted: ReadonlySet<string>): string[] => {
+const elsewhere = (facts: CallFacts, isPermitted: (host: string) => boolean): string[] => {
   const origins = facts.taint.map((mark) => ({ host: hostOf(mark.origin), isPrivate: mark.private === true }));
   const held = new Set(origins.map(({ host }) => host));
-  const sent = facts.hosts.filter((host) => !permitted.has(host));
+  const sent = facts.hosts.filter((host) => !isPermitted(host));
   return [
     ...(sent.some((host) => !held.has(host)) ? [TAINT_RULES.sendsElsewhere] : []),
     ...(sent.some((host) => origins.some((origin) => origin.isPrivate && origin.host !== host))
@@ -36,17 +36,17 @@ const elsewhere = (facts: CallFacts, permitted: ReadonlySet<string>): string[] =
  * RS-6: who has read untrusted content may be speaking for somebody else. Sending to another origin, or using a
  * credential, is then an external write. The rule is the same for whatever adapter the content came through. Pure.
  *
- * `permitted` are hosts that were permitted to this task by name.
+ * `isPermitted` says which hosts a person has permitted to this task by name.
  */
 export const raiseByTaint = (
   facts: CallFacts,
   contract: ToolContract,
-  permitted: ReadonlySet<string> = new Set(),
+  isPermitted: (host: string) => boolean = () => false,
 ): CallFacts => {
   if (facts.taint.length === 0) return facts;
   const anywhere = contract.execution.network !== 'none' && contract.governance.hosts === undefined;
   const raising = [
-    ...elsewhere(facts, permitted),
+    ...elsewhere(facts, isPermitted),
     ...(anywhere ? [TAINT_RULES.sendsAnywhere] : []),
     ...(facts.credential === 'none' ? [] : [TAINT_RULES.usesCredential]),
   ];

@@ -87,6 +87,14 @@ export interface TaskConstraints {
   limits: CallLimits | undefined;
 }
 
+export interface TaskWidening {
+  by: string;
+  atMs: number;
+  writable: string[];
+  hosts: string[];
+  note?: string | undefined;
+}
+
 export interface TaskBudget {
   rounds?: number | undefined;
   callsPerTurn?: number | undefined;
@@ -109,6 +117,7 @@ export interface Task {
   constraints: TaskConstraints | undefined;
   budget: TaskBudget | undefined;
   mode: TaskMode;
+  widened: TaskWidening[];
 }
 
 function createBaseActor(): Actor {
@@ -626,6 +635,96 @@ export const TaskConstraints: MessageFns<TaskConstraints> = {
   },
 };
 
+function createBaseTaskWidening(): TaskWidening {
+  return { by: "", atMs: 0, writable: [], hosts: [], note: undefined };
+}
+
+export const TaskWidening: MessageFns<TaskWidening> = {
+  encode(message: TaskWidening, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.by !== "") {
+      writer.uint32(10).string(message.by);
+    }
+    if (message.atMs !== 0) {
+      writer.uint32(16).uint64(message.atMs);
+    }
+    for (const v of message.writable) {
+      writer.uint32(26).string(v!);
+    }
+    for (const v of message.hosts) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.note !== undefined) {
+      writer.uint32(42).string(message.note);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskWidening {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskWidening();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.by = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.writable.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.hosts.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseTaskBudget(): TaskBudget {
   return {
     rounds: undefined,
@@ -737,6 +836,7 @@ function createBaseTask(): Task {
     constraints: undefined,
     budget: undefined,
     mode: 0,
+    widened: [],
   };
 }
 
@@ -780,6 +880,9 @@ export const Task: MessageFns<Task> = {
     }
     if (message.mode !== 0) {
       writer.uint32(104).int32(message.mode);
+    }
+    for (const v of message.widened) {
+      TaskWidening.encode(v!, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -899,6 +1002,14 @@ export const Task: MessageFns<Task> = {
             }
 
             message.mode = reader.int32() as any;
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.widened.push(TaskWidening.decode(reader, reader.uint32()));
             continue;
           }
         }

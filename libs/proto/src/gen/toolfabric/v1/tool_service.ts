@@ -46,6 +46,17 @@ export interface GetTaskResponse {
   task: Task | undefined;
 }
 
+export interface WidenTaskRequest {
+  taskId: string;
+  writable: string[];
+  hosts: string[];
+  note?: string | undefined;
+}
+
+export interface WidenTaskResponse {
+  task: Task | undefined;
+}
+
 export interface EndTaskRequest {
   taskId: string;
   outcome: TaskOutcome;
@@ -348,6 +359,131 @@ export const GetTaskResponse: MessageFns<GetTaskResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseGetTaskResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.task = Task.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWidenTaskRequest(): WidenTaskRequest {
+  return { taskId: "", writable: [], hosts: [], note: undefined };
+}
+
+export const WidenTaskRequest: MessageFns<WidenTaskRequest> = {
+  encode(message: WidenTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.taskId !== "") {
+      writer.uint32(10).string(message.taskId);
+    }
+    for (const v of message.writable) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.hosts) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.note !== undefined) {
+      writer.uint32(34).string(message.note);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WidenTaskRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWidenTaskRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.taskId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.writable.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.hosts.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWidenTaskResponse(): WidenTaskResponse {
+  return { task: undefined };
+}
+
+export const WidenTaskResponse: MessageFns<WidenTaskResponse> = {
+  encode(message: WidenTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.task !== undefined) {
+      Task.encode(message.task, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WidenTaskResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWidenTaskResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1194,6 +1330,15 @@ export const ToolServiceService = {
     responseSerialize: (value: EndTaskResponse): Buffer => Buffer.from(EndTaskResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): EndTaskResponse => EndTaskResponse.decode(value),
   },
+  widenTask: {
+    path: "/toolfabric.v1.ToolService/WidenTask" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: WidenTaskRequest): Buffer => Buffer.from(WidenTaskRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WidenTaskRequest => WidenTaskRequest.decode(value),
+    responseSerialize: (value: WidenTaskResponse): Buffer => Buffer.from(WidenTaskResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WidenTaskResponse => WidenTaskResponse.decode(value),
+  },
   listTools: {
     path: "/toolfabric.v1.ToolService/ListTools" as const,
     requestStream: false as const,
@@ -1264,6 +1409,7 @@ export interface ToolServiceServer extends UntypedServiceImplementation {
   createTask: handleUnaryCall<CreateTaskRequest, CreateTaskResponse>;
   getTask: handleUnaryCall<GetTaskRequest, GetTaskResponse>;
   endTask: handleUnaryCall<EndTaskRequest, EndTaskResponse>;
+  widenTask: handleUnaryCall<WidenTaskRequest, WidenTaskResponse>;
   listTools: handleUnaryCall<ListToolsRequest, ListToolsResponse>;
   describeTool: handleUnaryCall<DescribeToolRequest, DescribeToolResponse>;
   call: handleUnaryCall<CallRequest, CallResponse>;
@@ -1318,6 +1464,21 @@ export interface ToolServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: EndTaskResponse) => void,
+  ): ClientUnaryCall;
+  widenTask(
+    request: WidenTaskRequest,
+    callback: (error: ServiceError | null, response: WidenTaskResponse) => void,
+  ): ClientUnaryCall;
+  widenTask(
+    request: WidenTaskRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: WidenTaskResponse) => void,
+  ): ClientUnaryCall;
+  widenTask(
+    request: WidenTaskRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: WidenTaskResponse) => void,
   ): ClientUnaryCall;
   listTools(
     request: ListToolsRequest,
