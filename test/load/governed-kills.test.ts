@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAnswered } from '@toolfabric/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { armTracker, disarmTracker } from '../peers/tracker/src/client.ts';
 import { commentsIn } from '../peers/tracker/src/truth-log.ts';
@@ -115,6 +116,17 @@ describe('RE-1, RE-2, RE-3: agents of three tenants under policy, budgets and ap
     await expect.poll(traced, { timeout: 60_000, interval: 1_000 }).toEqual([]);
     // L6: nothing is left in a queue once everything is settled.
     let cleared = 0;
+    for (const { tenant, callId, epoch } of await world.queued()) {
+      // A question about a call is asked under a number of its own.
+      const call = await world.call(tenant, callId.replace(/\.r\d+$/, ''));
+      expect({
+        callId,
+        epoch,
+        isOver: call !== undefined && isAnswered(call.state) && epoch <= call.epoch,
+      }).toMatchObject({
+        isOver: true,
+      });
+    }
     const queued = async () => {
       cleared += await world.tidy();
       return [...(await world.cluster.ledger.queued(world.cluster.kinds)).keys()];

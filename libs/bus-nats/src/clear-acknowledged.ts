@@ -1,5 +1,33 @@
-import type { JetStreamManager } from '@nats-io/jetstream';
+import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream';
 import { listStreams } from './plan-topology.ts';
+
+/** Messages of one queue that are looked at by themselves in one round. */
+const MOST_ONE_BY_ONE = 1_000;
+
+/** `work.cli.hi.*` is the subject of every tenant. */
+const fits = (filter: string, subject: string): boolean => {
+  const [wanted, given] = [filter.split('.'), subject.split('.')];
+  return wanted.length === given.length && wanted.every((token, at) => token === '*' || token === given[at]);
+};
+
+/**
+ * What a purge by subject leaves behind: after a kill the server may have lost under which subject a message stands, so
+ * that it is found by its number alone. The oldest is taken away as long as its consumer has acknowledged it.
+ */
+export const clearOldest = async (
+  manager: JetStreamManager,
+  stream: string,
+  consumers: readonly ConsumerInfo[],
+): Promise<number> => {
+  for (let cleared = 0; cleared < MOST_ONE_BY_ONE; cleared += 1) {
+    const { state } = await manager.streams.info(stream);
+    const found = state.messages === 0 ? null : await manager.streams.getMessage(stream, { seq: state.first_seq });
+    const owner = found && consumers.find(({ config }) => fits(config.filter_subject ?? '', found.subject));
+    if (!found || !owner || found.seq > owner.ack_floor.stream_seq) return cleared;
+    await manager.streams.deleteMessage(stream, found.seq);
+  }
+  return MOST_ONE_BY_ONE;
+};
 
 /**
  * Messages that a consumer has acknowledged and that stand in its work queue again: a server before 2.10 brings them back
@@ -10,12 +38,15 @@ export const clearAcknowledged = async (manager: JetStreamManager): Promise<numb
   let cleared = 0;
   for (const { config, state } of (await listStreams(manager)).values()) {
     if (config.retention !== 'workqueue' || state.messages === 0) continue;
-    for await (const consumer of manager.consumers.list(config.name)) {
-      const floor = consumer.ack_floor.stream_seq;
-      const filter = consumer.config.filter_subject;
+    const consumers: ConsumerInfo[] = [];
+    for await (const consumer of manager.consumers.list(config.name)) consumers.push(consumer);
+    for (const { ack_floor, config: consumer } of consumers) {
+      const floor = ack_floor.stream_seq;
+      const filter = consumer.filter_subject;
       if (filter === undefined || state.first_seq > floor) continue;
       cleared += (await manager.streams.purge(config.name, { filter, seq: floor + 1 })).purged;
     }
+    cleared += await clearOldest(manager, config.name, consumers);
   }
   return cleared;
 };

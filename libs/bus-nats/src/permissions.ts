@@ -197,8 +197,11 @@ const router = (kinds: readonly string[]): UserRights => {
   };
 };
 
-/** The only one that creates streams and consumers. It reads no record, and deletes nothing but its own probe. */
-const provisioner = (): UserRights => ({
+/**
+ * The only one that creates streams and consumers. It reads no record, and deletes nothing but its own probe and work that
+ * was acknowledged.
+ */
+const provisioner = (kinds: readonly string[]): UserRights => ({
   user: 'provisioner',
   publish: [
     'INFO',
@@ -214,12 +217,18 @@ const provisioner = (): UserRights => ({
     'CONSUMER.INFO.*.*',
     'CONSUMER.NAMES.*',
     'CONSUMER.LIST.*',
-  ].map((verb) => `${CORE_API}.${verb}`),
+  ]
+    .map((verb) => `${CORE_API}.${verb}`)
+    .concat(
+      kinds
+        .map(workStream)
+        .flatMap((stream) => [messageGetSubject(CORE_API, stream), messageDeleteSubject(CORE_API, stream)]),
+    ),
   subscribe: [ownInbox('provisioner')],
 });
 
 export const permissionsFor = (kinds: readonly string[]): AccountRights[] => [
-  { account: CORE_ACCOUNT, streams: true, users: [router(kinds), provisioner()], services: [], feeds: [] },
+  { account: CORE_ACCOUNT, streams: true, users: [router(kinds), provisioner(kinds)], services: [], feeds: [] },
   gatewayAccount(kinds),
   artifactsAccount(),
   traceAccount(kinds),

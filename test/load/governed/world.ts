@@ -1,9 +1,11 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CORE_API, messageGetSubject, streamInfoSubject, workStream } from '@toolfabric/bus-nats';
 import type { FabricClient } from '@toolfabric/client';
-import type { Actor, ApprovalRecord, CallRecord, Claim } from '@toolfabric/contract';
+import { type Actor, type ApprovalRecord, type CallRecord, type Claim, Envelope, WorkBody } from '@toolfabric/contract';
 import { approvalKey, callKey, claimKey } from '@toolfabric/ledger';
 import { type SpawnedService, waitFor } from '@toolfabric/testkit';
+import { z } from 'zod';
 import type { Random } from '../../simulation/scheduler.ts';
 import { type AppName, Cluster } from '../../support/cluster.ts';
 
@@ -48,6 +50,9 @@ const ROUND = [
   'nats',
 ];
 export const KILLED = [...new Set(ROUND)].sort();
+
+const Info = z.looseObject({ state: z.looseObject({ first_seq: z.int(), last_seq: z.int(), messages: z.int() }) });
+const Stored = z.looseObject({ message: z.looseObject({ seq: z.int(), data: z.string() }).optional() });
 
 /** Every service a process of its own, some of them twice, under a policy and budgets, with agents and people. */
 export class GovernedWorld {
@@ -167,18 +172,48 @@ export class GovernedWorld {
   }
 
   async #killOne(name: string): Promise<void> {
-    this.kills[name] = (this.kills[name] ?? 0) + 1;
     if (name === 'nats') {
       await this.cluster.nats.kill();
+      this.#count(name);
       return this.cluster.nats.restart();
     }
     const app = name as Victim;
     const pool = this.#pools.get(app) ?? [];
     const service = pool.splice(this.#random.int(pool.length), 1)[0];
     service?.kill('SIGKILL');
-    await service?.exited;
+    if ((await service?.exited)?.signal === 'SIGKILL') this.#count(name);
     // One that finds no bus at its start ends, and is started again.
     await this.#spawn(app).catch(() => {});
+  }
+
+  #count(name: string): void {
+    this.kills[name] = (this.kills[name] ?? 0) + 1;
+  }
+
+  /** What stands in the queues: call and epoch of each message. */
+  async queued(): Promise<{ tenant: string; callId: string; epoch: number }[]> {
+    const [provisioner, router] = await Promise.all([
+      this.cluster.nats.connectRaw('provisioner'),
+      this.cluster.nats.connectRaw('router'),
+    ]);
+    const found = [];
+    for (const kind of this.cluster.kinds) {
+      const stream = workStream(kind);
+      const { text } = await provisioner.request(streamInfoSubject(CORE_API, stream), '', 5_000);
+      const { state } = Info.parse(JSON.parse(text));
+      for (let seq = state.first_seq; state.messages > 0 && seq <= state.last_seq; ) {
+        const query = JSON.stringify({ seq, next_by_subj: `work.${kind}.>` });
+        const { message } = Stored.parse(
+          JSON.parse((await router.request(messageGetSubject(CORE_API, stream), query, 5_000)).text),
+        );
+        if (message === undefined) break;
+        const { body } = Envelope.parse(JSON.parse(Buffer.from(message.data, 'base64').toString('utf8')));
+        const { tenant, callId, epoch } = WorkBody.parse(JSON.parse(body));
+        found.push({ tenant, callId, epoch });
+        seq = message.seq + 1;
+      }
+    }
+    return found;
   }
 
   async call(tenant: string, callId: string): Promise<CallRecord | undefined> {
