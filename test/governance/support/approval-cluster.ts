@@ -108,7 +108,13 @@ export class ApprovalCluster {
   async ask(identity: string, more: Asked = {}) {
     const { tool = POST, taskId = this.taskId, requestKey = uuidv7(), body } = more;
     const args = { identity, ...(body === undefined ? {} : { body }) };
-    const view = await this.ada.call({ taskId, tool, args, requestKey });
+    const ask = () => this.ada.call({ taskId, tool, args, requestKey });
+    let view = await ask();
+    // Routers that were just killed still have their share of the quotas for a moment.
+    for (const until = Date.now() + 10_000; view.result?.error?.type === 'rate_limited' && Date.now() < until; ) {
+      await new Promise((resolve) => setTimeout(resolve, view.result?.error?.retryAfterMs ?? 100));
+      view = await ask();
+    }
     if (view.approvalId === undefined) throw new Error(`not asked: ${view.state} ${view.result?.summary}`);
     return { callId: view.callId, approvalId: view.approvalId, view, requestKey };
   }
