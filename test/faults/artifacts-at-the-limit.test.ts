@@ -24,6 +24,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'toolfabric-limit-'));
   mkdirSync(join(folder, 'store'));
   writeFileSync(join(folder, 'seed'), nats.seeds['artifacts'] ?? '', { mode: 0o600 });
+  writeFileSync(join(folder, 'bus-keys'), JSON.stringify(nats.busKeys), { mode: 0o600 });
   writeFileSync(join(folder, 'keys'), JSON.stringify(nats.signing.publicKeys));
 });
 afterEach(async () => {
@@ -45,6 +46,7 @@ const serve = async (program: string, args: readonly string[]): Promise<string> 
       PATH: '/usr/local/bin:/usr/bin:/bin',
       TOOLFABRIC_NATS_URL: nats.url,
       TOOLFABRIC_NKEY_SEED_FILE: join(folder, 'seed'),
+      TOOLFABRIC_BUS_KEYS_FILE: join(folder, 'bus-keys'),
       TOOLFABRIC_PUBLIC_KEYS_FILE: join(folder, 'keys'),
       TOOLFABRIC_ARTIFACTS_DIR: join(folder, 'store'),
       TOOLFABRIC_ARTIFACTS_PORT: '0',
