@@ -11,7 +11,7 @@ const entry = (changes: object = {}) => ({
 describe('somebody who goes on being told', () => {
   it.each<[string, object | undefined, boolean]>([
     ['nothing changed', {}, true],
-    ['with one right more', { rights: ['approvals:decide', 'unknown:resolve', 'policy:change'] }, true],
+    ['with one right more', { rights: ['approvals:decide', 'unknown:resolve', 'policy:replay'] }, true],
     ['with a right less', { rights: ['unknown:resolve'] }, false],
     ['as another user', { user: 'linus' }, false],
     ['whose token is gone', undefined, false],
