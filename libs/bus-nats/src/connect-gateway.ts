@@ -6,7 +6,7 @@ import { type BusConfig, type BusConnection, withConnection } from './bus-connec
 import { createEventLog } from './event-log.ts';
 import { HopSeals, type Seal } from './hop-seal.ts';
 import { type BusLink, openLink } from './link.ts';
-import { answerPlace, questionPlace } from './serve-requests.ts';
+import { answerPlace, sealQuestion } from './serve-requests.ts';
 import {
   callToken,
   checkedToken,
@@ -51,7 +51,7 @@ interface Asked {
 /** An answer without a valid code is none. */
 const ask = async ({ link, hops, peer, otherwise }: Asked, subject: string, body: string, timeoutMs: number) => {
   const seal = hops.with(peer);
-  const question = seal.close(questionPlace(subject), body);
+  const question = sealQuestion(seal, subject, body);
   try {
     const { data } = await link.request(subject, question, undefined, timeoutMs);
     const opened = seal.open(answerPlace(subject, question), data);

@@ -5,17 +5,20 @@ import { connectGateway, type GatewayBus } from './connect-gateway.ts';
 import { connectLedger, type LedgerBus } from './connect-ledger.ts';
 import { connectTraceWriter, type TraceWriterBus } from './connect-trace-writer.ts';
 import { connectWorker, type WorkerBus } from './connect-worker.ts';
-import { eventPlace } from './event-log.ts';
+import { createEventLog, eventPlace } from './event-log.ts';
 import { HopSeals } from './hop-seal.ts';
 import { resultPlace } from './results.ts';
-import { questionPlace } from './serve-requests.ts';
+import { answerPlace, questionPlace, sealQuestion } from './serve-requests.ts';
 import {
   bellPlace,
   bucketPrefix,
+  bucketStream,
   claimBucket,
   controlSubject,
   eventSubject,
+  IMPORTED_API,
   lifeBucket,
+  messageGetSubject,
   noticePlace,
   progressSubject,
   RPC_PREFIX,
@@ -131,6 +134,23 @@ describe('OP-6: what has no code of its sender is not believed', () => {
     expect(refused).toEqual(['gateway answer', 'gateway answer']);
   });
 
+  it('a true answer: is one to its own question only, and none to the same one put again', async () => {
+    const [subject, seal] = [`${RPC_PREFIX}call`, sealsOf('gateway').with('router')];
+    const serving = router.serve(async (_, body) => `{"of":${body}}`);
+    const forger = await server.rawUser('router');
+    const question = sealQuestion(seal, subject, '{"first":1}');
+    const { text: recorded } = await (raw['gateway'] as RawUser).request(subject, question, 2_000);
+    const opened = seal.open(answerPlace(subject, question), Buffer.from(recorded));
+    expect(opened?.toString()).toBe('{"of":{"first":1}}');
+    serving();
+    const answering = await forger.answer(subject, recorded);
+    for (const body of ['{"second":1}', '{"first":1}'])
+      await expect(gateway.request('call', body, 2_000)).rejects.toThrow('no router answered');
+    answering();
+    expect(refused).toEqual(['gateway answer', 'gateway answer']);
+    await forger.close();
+  });
+
   it('a result: settles nothing, whoever of the account publishes it', async () => {
     const plain = JSON.stringify(result(ID(1)));
     await (raw['worker-cli'] as RawUser).request(resultSubject('cli', 'acme', ID(1), 1), plain, 2_000);
@@ -174,7 +194,9 @@ describe('OP-6: what has no code of its sender is not believed', () => {
     const key = (n: number) => `claim.cli.1.acme.${ID(n)}`;
     await worker.claims.create(key(10), claim);
     const from = `${bucketPrefix(claimBucket('cli', 1))}${key(10)}`;
-    const copy = sealsOf('worker-cli').with('router').close(`record ${from}`, JSON.stringify(claim));
+    const asked = messageGetSubject(IMPORTED_API, bucketStream(claimBucket('cli', 1)));
+    const stored = await (raw['worker-cli'] as RawUser).request(asked, JSON.stringify({ last_by_subj: from }), 2_000);
+    const copy = Buffer.from(JSON.parse(stored.text).message.data, 'base64').toString('utf8');
     const to = `${bucketPrefix(claimBucket('cli', 1))}${key(11)}`;
     await (raw['worker-cli'] as RawUser).request(to, copy, 2_000);
     expect((await router.claims('cli').get(key(10)))?.value).toEqual(claim);
@@ -193,6 +215,23 @@ describe('OP-6: what has no code of its sender is not believed', () => {
     await waitFor(async () => taken.length === 1);
     expect(taken[0]).toContain('"true"');
     expect(refused).toEqual(['tracer event', 'tracer event']);
+  });
+
+  it('a true event that was moved to another tenant: is not written', async () => {
+    const recorded: string[] = [];
+    const ear = await server.rawUser('worker-cli');
+    const [from, to] = ['acme', 'other'].map((tenant) => eventSubject('worker-cli', tenant)) as [string, string];
+    const wire = createEventLog(
+      { publish: (_subject: string, text: string) => void recorded.push(text) } as never,
+      sealsOf('worker-cli').with('trace-writer'),
+    );
+    wire.emit(event('moved'));
+    await ear.publish(to, recorded[0]);
+    await waitFor(async () => refused.length === 1);
+    await ear.publish(from, recorded[0]);
+    await waitFor(async () => taken.length === 1);
+    expect(refused).toEqual(['tracer event']);
+    await ear.close();
   });
 
   it('a notice of an end, a line of progress and a bell: are dropped', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { FabricError } from '@toolfabric/kernel';
 import { CODE_LENGTH, type HopSeals, type Seal } from './hop-seal.ts';
 import type { BusLink } from './link.ts';
@@ -6,6 +7,17 @@ import type { BusLink } from './link.ts';
 export const answerPlace = (subject: string, question: string): string =>
   `answer ${subject} ${question.slice(0, CODE_LENGTH)}`;
 export const questionPlace = (subject: string): string => `ask ${subject}`;
+
+/** Characters before the text of a question that make it another one than each that was put before: 16 bytes. */
+const NONCE_LENGTH = 22;
+
+/** A question as it is sent. It is never the same twice, so that an answer that was recorded is none to it. */
+export const sealQuestion = (seal: Seal, subject: string, body: string): string =>
+  seal.close(questionPlace(subject), randomBytes(16).toString('base64url') + body);
+
+/** The text of a question; undefined where its asker has not sealed it. */
+const openQuestion = (seal: Seal, subject: string, data: Uint8Array): string | undefined =>
+  seal.open(questionPlace(subject), data)?.subarray(NONCE_LENGTH).toString('utf8');
 
 const NOT_BELIEVED = JSON.stringify({
   error: new FabricError('unauthenticated', 'the request is not of a service that may ask').toToolError(),
@@ -24,8 +36,8 @@ export const serveRequests = (
 ): (() => void) => {
   const seal: Seal = hops.with(asker);
   const answer = async (verb: string, subject: string, data: Uint8Array): Promise<string> => {
-    const body = seal.open(questionPlace(subject), data);
-    if (body !== undefined) return handler(verb, body.toString('utf8'));
+    const body = openQuestion(seal, subject, data);
+    if (body !== undefined) return handler(verb, body);
     hops.refused('request');
     return NOT_BELIEVED;
   };
