@@ -1,6 +1,8 @@
 import type { FabricEvent } from '@toolfabric/contract';
+import { taskKey } from '@toolfabric/ledger';
 import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ADA } from '../support/cluster.ts';
 import { EventTap } from '../telemetry/event-tap.ts';
 import { ApprovalCluster } from './support/approval-cluster.ts';
 
@@ -53,5 +55,33 @@ describe('approvals in the trace', () => {
     expect((await told(call.callId, 'person.took_over')).attributes).toMatchObject({ replaces: callId });
     expect((await told(callId, 'call.settled')).attributes).toMatchObject({ state: 'denied', takenOver: true });
     expect((await told(call.callId, 'call.settled')).attributes).toMatchObject({ takenOver: true, replaces: callId });
+  });
+});
+
+describe('a task that was widened, in the trace', () => {
+  const widened = (taskId: string) => tap.events.filter((one) => one.taskId === taskId && one.type === 'task.widened');
+  const first = { attributes: { by: 'linus', writable: 'docs/**' } };
+
+  it('PO-7: is told by the repeated request where a router died between storing and telling, and is one event', async () => {
+    const linus = world.cluster.client({ user: 'linus', rights: ['tasks:widen'] });
+    await world.seen(linus);
+    const { taskId } = await world.ada.createTask({ title: 'widened', constraints: { writable: ['src/**'] } });
+    const armed = await world.cluster.arm('router', 'router.after-widened:kill');
+    const asking = linus.widenTask(taskId, { writable: ['docs/**'] }, { timeoutMs: 20_000 });
+    await armed.exited;
+    const stored = await world.cluster.ledger.tasks.get(taskKey(ADA.tenant, taskId));
+    expect(stored?.value.widened).toHaveLength(1);
+    expect(widened(taskId)).toEqual([]);
+    await world.cluster.ensure('router');
+    expect((await asking).widened).toHaveLength(1);
+    await waitFor(() => widened(taskId)[0], { timeoutMs: 15_000, what: 'the event of the widening' });
+    expect(widened(taskId)[0]).toMatchObject(first);
+    await linus.widenTask(taskId, { hosts: ['a.example'] });
+    await waitFor(() => widened(taskId).find(({ attributes }) => attributes['hosts'] === 'a.example'), {
+      timeoutMs: 15_000,
+    });
+    const told = new Map(widened(taskId).map((event) => [event.id, event]));
+    expect(told.size).toBe(2);
+    for (const event of widened(taskId)) expect(event).toEqual(told.get(event.id));
   });
 });

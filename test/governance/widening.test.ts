@@ -1,6 +1,7 @@
 import type { Approver } from '@toolfabric/contract';
-import { uuidv7 } from '@toolfabric/kernel';
-import { taskKey } from '@toolfabric/ledger';
+import { WIDEST } from '@toolfabric/governance';
+import { systemClock, uuidv7 } from '@toolfabric/kernel';
+import { callKey, changeRecord, taintKey, taskKey } from '@toolfabric/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADA, RouterWorld, type WorldTool } from './support/router-world.ts';
 
@@ -105,6 +106,69 @@ describe('PO-7: the scope of a task is widened by an act of its own', () => {
     await widen(taskId, { hosts: ['api.example'] });
     await expect.poll(async () => (await send('https://api.example/?q=2')).state).toBe('queued');
     expect((await send('https://evil.example/?q=3')).state).toBe('awaiting_approval');
+  });
+
+  it('RS-6: such a host may be sent to after private content too, and no other one', async () => {
+    const actor = { ...ADA, user: 'ida' };
+    const taskId = await world.task({ actor });
+    const send = (url: string) => world.front.call({ actor, taskId, tool: 'notes.look_up', args: { url } });
+    const read = await world.front.call({ actor, taskId, tool: 'notes.fetch', args: { url: 'https://mail.example/' } });
+    await world.ended(read.callId, actor);
+    const asPrivate = <T extends { origin: string }>(mark: T) => ({ ...mark, private: true as const });
+    await changeRecord(
+      world.bus.taints,
+      taintKey(actor),
+      (record) => record && { ...record, marks: record.marks.map(asPrivate) },
+      { clock: systemClock },
+    );
+    const raisedFor = async (url: string) => {
+      const { callId } = await send(url);
+      return (await world.bus.calls.get(callKey(ADA.tenant, callId)))?.value.decision.raisedBy;
+    };
+    const both = ['taint_sends_elsewhere', 'taint_private_elsewhere'];
+    expect(await raisedFor('https://api.example/?q=1')).toEqual(both);
+    await widen(taskId, { hosts: ['api.example'] });
+    await expect.poll(async () => (await send('https://api.example/?q=2')).state).toBe('queued');
+    expect(await raisedFor('https://evil.example/?q=3')).toEqual(both);
+  });
+
+  it('RS-6: a send that waits for a yes since before is proposed anew: that yes was for another level', async () => {
+    const actor = { ...ADA, user: 'jan' };
+    const taskId = await world.task({ actor });
+    const send = (url: string) => world.front.call({ actor, taskId, tool: 'notes.look_up', args: { url } });
+    const read = await world.front.call({ actor, taskId, tool: 'notes.fetch', args: { url: 'https://page.example/' } });
+    await world.ended(read.callId, actor);
+    const [permitted, other] = [await send('https://api.example/?q=1'), await send('https://b.example/?q=1')];
+    await widen(taskId, { hosts: ['api.example'] });
+    for (const call of [permitted, other]) {
+      expect(call.state).toBe('awaiting_approval');
+      await world.approve(call);
+    }
+    expect(await world.ended(permitted.callId, actor)).toMatchObject({
+      state: 'denied',
+      result: { sideEffect: 'none', error: { type: 'approval_changed' } },
+    });
+    expect((await world.ended(other.callId, actor)).state).toBe('ok');
+    await expect.poll(async () => (await send('https://api.example/?q=1')).state).toBe('queued');
+  });
+
+  it('goes as far as its calls carry, and says where that is; a task at the bound writes on', async () => {
+    const { most, bytes } = WIDEST.writable;
+    const name = (n: number) => `${String(n).padStart(3, '0')}/${'x'.repeat(Math.floor(bytes / most) - 30)}/**`;
+    const taskId = await world.task({ constraints: { writable: [name(0)] } });
+    const names = Array.from({ length: most }, (_, n) => name(n));
+    for (let at = 1; at < most; at += 17) await widen(taskId, { writable: names.slice(at, at + 17) });
+    for (let n = 0; n < WIDEST.hosts.most; n += 10)
+      await widen(taskId, { hosts: Array.from({ length: 10 }, (_, at) => `h${n + at}.example`) });
+    const more = [{ writable: ['more/**'] }, { hosts: ['more.example'] }];
+    for (const one of more)
+      await expect(widen(taskId, one)).rejects.toMatchObject({ message: expect.stringContaining(`${most} at most`) });
+    for (const glob of [name(0), name(most - 1)]) {
+      const args = { path: glob.replace('**', 'a.md') };
+      const write = await world.front.call({ taskId, tool: 'notes.write', args });
+      expect((await world.ended(write.callId)).state).toBe('ok');
+    }
+    expect(await world.tell({ taskId, tool: 'notes.write', args: { path: 'more/a.md' } })).toBe('constraint_violated');
   });
 
   it('not after the task has ended, and twenty times at most', async () => {

@@ -1,4 +1,5 @@
 import type { CallRecord, FabricEvent, PayloadRecord, ToolContract, ToolRef, ToolResult } from '@toolfabric/contract';
+import { permittedHosts } from '@toolfabric/governance';
 import { type Clock, type Logger, type Metrics, sha256Hex } from '@toolfabric/kernel';
 import type { EventLog, PolicyAnswer, PolicyQuestion } from '@toolfabric/ports';
 import { createRedactor, type Redactor, redactionRulesOf } from '@toolfabric/results';
@@ -40,7 +41,10 @@ const inputOf = ({ question, answer }: DecidedCall) => {
     policyVersion: decided.policyVersion,
     ...(answer.verdict === 'needs_approval' ? { strength: answer.decision.strength } : {}),
     actor,
-    task: { taskId: task.taskId, tenant: task.actor.tenant, constraints: task.constraints },
+    task: {
+      ...{ taskId: task.taskId, tenant: task.actor.tenant, constraints: task.constraints },
+      permittedHosts: permittedHosts(task),
+    },
     tool: { name, version, digest: tool.digest },
     facts,
     args,

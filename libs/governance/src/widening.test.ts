@@ -1,6 +1,6 @@
-import type { TaskRecord } from '@toolfabric/contract';
+import { TaskConstraints, type TaskRecord } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
-import { asWidened, isPermittedHost, objectionToWiden, widenTask } from './widening.ts';
+import { asWidened, isPermittedHost, objectionToWiden, permittedHosts, WIDEST, widenTask } from './widening.ts';
 
 const task = (changes: Partial<TaskRecord> = {}): TaskRecord => ({
   taskId: `t-${'0'.repeat(26)}`,
@@ -57,10 +57,67 @@ describe('PO-7: a task that was widened', () => {
     expect(widenTask(after, { by: 'linus', at: 9, hosts: ['b.example'] })).not.toBe(after);
   });
 
+  it('stores what is new of it, once', () => {
+    const after = widenTask(task(), { ...by, writable: ['docs/**', 'docs/**'], hosts: ['a.example'] });
+    const more = { by: 'linus', at: 9, writable: ['src/**', 'docs/**', 'x/**'], hosts: ['a.example'], note: 'why' };
+    expect(widenTask(after, more).widened).toEqual([
+      { ...by, writable: ['docs/**'], hosts: ['a.example'] },
+      { by: 'linus', at: 9, writable: ['x/**'], note: 'why' },
+    ]);
+  });
+
   it.each([[{ writable: ['../x'] }], [{ writable: ['[a'] }], [{ hosts: ['a b'] }], [{ hosts: ['a.*.example'] }]])(
     '%j cannot be read',
     (more) => {
       expect(() => widenTask(task(), { ...by, ...more })).toThrow(expect.objectContaining({ type: 'invalid_request' }));
     },
   );
+});
+
+describe('PO-6: a task that was widened as far as it goes', () => {
+  const many = (most: number, name: (n: number) => string) => Array.from({ length: most }, (_, n) => name(n));
+  const filled = (field: 'writable' | 'hosts', texts: readonly string[]) => {
+    let after = task({ constraints: { writable: [] } });
+    for (let at = 0; at < texts.length; at += 20)
+      after = widenTask(after, { ...by, [field]: texts.slice(at, at + 20), note: '\u{1F4DD}'.repeat(250) });
+    return after;
+  };
+  const refusal = (run: () => unknown) => {
+    try {
+      return void run();
+    } catch (thrown) {
+      return thrown;
+    }
+  };
+
+  it.each(['writable', 'hosts'] as const)('has no more %s than a trace reads, and says how many', (field) => {
+    const { most } = WIDEST[field];
+    const full = filled(
+      field,
+      many(most, (n) => `d${n}.example`),
+    );
+    expect(refusal(() => widenTask(full, { ...by, [field]: ['more.example'] }))).toMatchObject({
+      type: 'invalid_request',
+      message: expect.stringContaining(`${most} at most`),
+      details: { fields: [{ field: `/${field}` }] },
+    });
+    expect(widenTask(full, { ...by, [field]: ['d0.example'] })).toBe(full);
+    expect(TaskConstraints.safeParse(asWidened(full).constraints).success).toBe(true);
+  });
+
+  it.each([
+    ['writable', (n: number) => `${'"ä\u20AC"'.repeat(20)}${n}`],
+    ['hosts', (n: number) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}${n}.example`],
+  ] as const)('has no more bytes of %s than a message carries beside arguments', (field, name) => {
+    const { most, bytes } = WIDEST[field];
+    const each = Buffer.byteLength(JSON.stringify(JSON.stringify([name(10)])));
+    const fitting = Math.floor(bytes / each);
+    expect(fitting).toBeLessThan(most - 5);
+    const full = filled(field, many(fitting, name));
+    expect(refusal(() => widenTask(full, { ...by, [field]: many(5, (n) => name(100 + n)) }))).toMatchObject({
+      type: 'invalid_request',
+      message: expect.stringContaining(`${bytes} bytes`),
+    });
+    expect(permittedHosts(full)).toHaveLength(field === 'hosts' ? fitting : 0);
+  });
 });

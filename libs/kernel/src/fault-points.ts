@@ -10,6 +10,7 @@ export const FAULT_POINTS = [
   'router.after-publish',
   'router.after-unpin',
   'router.after-resolve',
+  'router.after-widened',
   'router.after-retry-claim',
   'router.after-retry',
   'router.before-settle',

@@ -1,9 +1,17 @@
 import { contractDigests } from '@toolfabric/catalogue';
-import { Actor, CallLimits, RiskGroup, TaintMark, TaskConstraints, type ToolContract } from '@toolfabric/contract';
+import { Actor, CallLimits, RiskGroup, TaintMark, type ToolContract } from '@toolfabric/contract';
 import type { PolicyAnswer, PolicyEngine, PolicyQuestion } from '@toolfabric/ports';
 import { z } from 'zod';
 
 const Texts = z.array(z.string());
+
+/** As they were, whatever a task may have today: redaction makes texts longer, and bounds change. */
+const PastConstraints = z.object({
+  writable: Texts.optional(),
+  forbiddenHosts: Texts.optional(),
+  confirm: Texts.optional(),
+  limits: CallLimits.optional(),
+});
 
 /** The payload `policy_input` of a past call: all that its decision was made of, redacted. */
 export const PolicyInput = z.object({
@@ -12,7 +20,11 @@ export const PolicyInput = z.object({
   policyVersion: z.string(),
   strength: z.string().optional(),
   actor: Actor,
-  task: z.object({ taskId: z.string(), tenant: z.string(), constraints: TaskConstraints.optional() }),
+  task: z.object({
+    ...{ taskId: z.string(), tenant: z.string(), constraints: PastConstraints.optional() },
+    /** Hosts that people had permitted to the task by name: why a send to them was not raised. */
+    permittedHosts: Texts.optional(),
+  }),
   tool: z.object({ name: z.string(), version: z.string(), digest: z.string() }),
   facts: z.object({
     ...{ hosts: Texts, paths: Texts, writes: Texts, raisedBy: Texts, roles: Texts },

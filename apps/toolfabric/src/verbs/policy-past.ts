@@ -37,11 +37,12 @@ const EVERYBODY: Flags = {
 const told = ({ verdict, rule, strength }: Told): string =>
   `${verdict}${strength === undefined ? '' : ` (${strength})`} by ${rule}`;
 
-const factLines = ({ facts, tool, actor }: PolicyInput): string[] => [
+const factLines = ({ facts, task, tool, actor }: PolicyInput): string[] => [
   `${tool.name}@${tool.version} for ${actor.user} / ${actor.agent}, ${facts.environment}`,
   `risk ${facts.risk}${facts.raisedBy.length === 0 ? '' : `, raised by ${facts.raisedBy.join(', ')}`}`,
   ...(facts.resource === undefined ? [] : [`on ${facts.resource}`]),
   ...(facts.hosts.length === 0 ? [] : [`hosts ${facts.hosts.join(', ')}`]),
+  ...(task.permittedHosts?.length ? [`permitted to the task ${task.permittedHosts.join(', ')}`] : []),
   ...(facts.writes.length === 0 ? [] : [`writes ${facts.writes.join(', ')}`]),
   ...(facts.taint.length === 0 ? [] : [`after reading ${facts.taint.map(({ origin }) => origin).join(', ')}`]),
 ];

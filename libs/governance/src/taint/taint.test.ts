@@ -90,6 +90,19 @@ describe('the rule of taint', () => {
       [TAINT_RULES.privateElsewhere],
       'external_write',
     ],
+    ['private data to a host that was permitted by name', { hosts: ['p.example'], taint: [SECRET] }, [], 'read'],
+    [
+      'private data to a permitted host and to another one',
+      { hosts: ['b.example', 'p.example'], taint: [SECRET] },
+      [TAINT_RULES.sendsElsewhere, TAINT_RULES.privateElsewhere],
+      'external_write',
+    ],
+    [
+      'a credential to a host that was permitted by name',
+      { hosts: ['p.example'], credential: 'user', taint: [READ] },
+      [TAINT_RULES.usesCredential],
+      'external_write',
+    ],
     ['private data to where it came from', { hosts: ['a.example'], taint: [SECRET] }, [], 'read'],
     [
       'a host after many origins',
