@@ -159,4 +159,21 @@ describe('a fabric with policies', () => {
       `${read.callId}  workspace.read_file  allow by default.allow.read → deny by tenant.local.no_notes`,
     );
   }, 90_000);
+
+  it('PO-6: explains which hosts a person had permitted to its task', async () => {
+    const person = ['--tenant', 'local', '--user', 'grace', '--agent', 'console', '--right', 'tasks:widen'];
+    const added = await run('token', 'add', 'widener', ...person, '--json');
+    const env = { TOOLFABRIC_TOKEN: z.looseObject({ token: z.string() }).parse(jsonOf(added)).token };
+    const widen = () => runCommand(['task', 'widen', taskId, '--host', 'api.example', '--state', state], { env });
+    await waitFor(async () => (await widen()).code === 0 || undefined, { timeoutMs: 30_000 });
+    const read = await call('workspace.read_file', { path: 'notes.txt' });
+    const explained = await waitFor(
+      async () => {
+        const told = await run('policy', 'explain', read.callId);
+        return told.code === 0 ? told : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(explained.stdout).toContain('permitted to the task api.example');
+  }, 90_000);
 });

@@ -46,7 +46,7 @@ export const TaskWidening = z.strictObject({
   at: z.int(),
   /** Globs that may be written too. */
   writable: z.array(printable(500).min(1)).min(1).max(20).optional(),
-  /** Hosts, or `*.` and a suffix, that it may send to after it has read content from outside. */
+  /** Hosts, or `*.` and a suffix for all below it, that it may send to after it has read content from outside, private too. */
   hosts: z.array(printable(253).min(1)).min(1).max(20).optional(),
   note: printable(500).optional(),
 });

@@ -70,7 +70,7 @@ export const taskWiden: Verb = {
       type: 'string',
       multiple: true,
       value: 'HOST',
-      help: 'a host, or *.suffix, that it may send to after it has read from outside; may be repeated',
+      help: 'a host, or *.suffix for all below it, that it may send to whatever it has read; may be repeated',
     },
     note: { type: 'string', value: 'TEXT', help: 'why' },
     ...CONNECT_FLAGS,
