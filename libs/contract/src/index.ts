@@ -1,5 +1,6 @@
 export * from './approvals.ts';
 export * from './artifact.ts';
+export * from './credential.ts';
 export * from './egress.ts';
 export * from './egress-refusals.ts';
 export * from './error-table.ts';

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CREDENTIAL_SAMPLES } from './credential-samples.ts';
 import type * as contract from './index.ts';
 import {
   actor,
@@ -382,6 +383,7 @@ export const WIRE_SAMPLES: readonly Sample[] = [
       tool: 'workspace.edit_file@1.0.0',
       args,
       operationKey: 'order-7',
+  ...CREDENTIAL_SAMPLES,
       deadlineMs: 5000,
       priority: 'lo',
       turn: 3,

@@ -6,6 +6,7 @@ export * from './ids.ts';
 export * from './logger.ts';
 export * from './pace.ts';
 export * from './proposal-attributes.ts';
+export * from './seal-to-key.ts';
 export * from './signing.ts';
 export * from './spans.ts';
 export * from './telemetry.ts';
