@@ -1,6 +1,14 @@
 import { TaskConstraints, type TaskRecord } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
-import { asWidened, isPermittedHost, objectionToWiden, permittedHosts, WIDEST, widenTask } from './widening.ts';
+import {
+  asWidened,
+  isPermittedHost,
+  objectionToWiden,
+  permittedHosts,
+  WIDEST,
+  WIDEST_RECORD,
+  widenTask,
+} from './widening.ts';
 
 const task = (changes: Partial<TaskRecord> = {}): TaskRecord => ({
   taskId: `t-${'0'.repeat(26)}`,
@@ -103,6 +111,16 @@ describe('PO-6: a task that was widened as far as it goes', () => {
     });
     expect(widenTask(full, { ...by, [field]: ['d0.example'] })).toBe(full);
     expect(TaskConstraints.safeParse(asWidened(full).constraints).success).toBe(true);
+  });
+
+  it('is no record that a store would not take', () => {
+    const made = (bytes: number) =>
+      task({ testCommand: { argv: Array.from({ length: 31 }, () => 'x'.repeat(bytes)), sha256: 'a'.repeat(64) } });
+    expect(widenTask(made(4_000), { ...by, hosts: ['a.example'] }).widened).toHaveLength(1);
+    expect(refusal(() => widenTask(made(4_300), { ...by, hosts: ['a.example'] }))).toMatchObject({
+      type: 'invalid_request',
+      message: expect.stringContaining(`${WIDEST_RECORD} bytes`),
+    });
   });
 
   it.each([

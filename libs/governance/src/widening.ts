@@ -13,6 +13,9 @@ const WIDEN = 'tasks:widen';
  */
 export const WIDEST = { writable: { most: 50, bytes: 8_192 }, hosts: { most: 50, bytes: 4_096 } } as const;
 
+/** Bytes of a record that was widened: it has to grow until its task ends, and a store takes 160 KiB of it. */
+export const WIDEST_RECORD = 128 * 1024;
+
 /** What keeps this person from widening it; nothing for who may. Whoever the task works for cannot, by whichever agent. */
 export const objectionToWiden = (approver: Approver, { actor }: TaskRecord): string | undefined => {
   if (!approver.rights.includes(WIDEN)) return `this needs a token with the right ${WIDEN}`;
@@ -74,6 +77,8 @@ export const widenTask = (task: TaskRecord, { writable, hosts, ...by }: TaskWide
   const after = { ...task, widened: [...(task.widened ?? []), more] };
   if (after.widened.length > MOST_WIDENINGS)
     throw new FabricError('invalid_request', `a task is widened ${MOST_WIDENINGS} times at most`);
+  if (Buffer.byteLength(JSON.stringify(after)) > WIDEST_RECORD)
+    throw new FabricError('invalid_request', `the record of a task that is widened has ${WIDEST_RECORD} bytes at most`);
   checkBound('writable', globsOf(after));
   checkBound('hosts', permittedHosts(after));
   return after;
