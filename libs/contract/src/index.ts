@@ -6,6 +6,7 @@ export * from './egress-refusals.ts';
 export * from './error-table.ts';
 export * from './events.ts';
 export * from './governance.ts';
+export * from './http-operation.ts';
 export * from './identity.ts';
 export * from './layers.ts';
 export * from './limits.ts';

@@ -315,3 +315,17 @@ export const egressPermit = {
   maxConnections: 8,
   expires: at + 60_000,
 };
+export const httpOperation = {
+  base: 'https://tracker.example.com/api/v1',
+  method: 'POST' as const,
+  path: '/issues/{number}/comments',
+  query: [{ name: 'label', argument: 'labels', list: 'repeat' as const }],
+  headers: [{ name: 'x-project', argument: 'project' }],
+  body: { fields: ['body', 'key'] },
+  success: [200, 201],
+  refusals: [404, 422],
+  precondition: { header: 'if-match' as const, argument: 'etag' },
+  key_header: 'idempotency-key',
+  show: ['x-rate-limit'],
+  id: '/id',
+};
