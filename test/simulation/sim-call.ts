@@ -17,6 +17,8 @@ const HANDLERS = [
   { handler: 'sim.blind', effect: 'outside', claim: 'required' },
   { handler: 'sim.probed', effect: 'outside', claim: 'required', fence: 'none' },
   { handler: 'sim.deduped', effect: 'outside', claim: 'required', fence: 'dedupe' },
+  { handler: 'sim.fenced', effect: 'outside', claim: 'required', fence: 'egress' },
+  { handler: 'sim.fenced', effect: 'outside', claim: 'required', fence: 'egress' },
   { handler: 'sim.workspace', effect: 'workspace', claim: 'required', fence: 'workspace_lock' },
 ] as const;
 
@@ -48,6 +50,7 @@ export const simCall = (random: Random, index: number): CallRecord => {
     // Sometimes to a slot that nobody ever takes.
     ...(random.chance(0.4) ? { pin: `p${random.int(PIN_SLOTS + 1)}` } : {}),
     ...(background ? { background } : {}),
+    ...(fence === 'egress' ? { egress: {} } : {}),
     ...(needsApproval ? { approvalId: `a${index}` } : {}),
     ...(fence === undefined ? {} : { reconcile: { fence, windowMs: Math.round(random.between(3_000, 60_000)) } }),
     state: needsApproval ? 'awaiting_approval' : hasOperation ? 'accepted' : 'queued',

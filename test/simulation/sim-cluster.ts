@@ -2,6 +2,9 @@ import {
   type ApprovalRecord,
   type CallRecord,
   type Claim,
+  type DoorLife,
+  type EgressFloor,
+  type EgressRevocation,
   type FabricEvent,
   type LifeSign,
   type OpenEntry,
@@ -19,9 +22,10 @@ import {
 } from '@toolfabric/contract';
 import type { Pace, Signer, Verifier } from '@toolfabric/kernel';
 import { callToken, isLive } from '@toolfabric/ledger';
-import { type Delivery, type LedgerPorts, QueueFull, type WorkerPorts } from '@toolfabric/ports';
+import { type Delivery, type LedgerPorts, QueueFull, type Store, type WorkerPorts } from '@toolfabric/ports';
 import type { Violations } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { SimDoor } from './sim-door.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimBucket, type SimConsumer, SimStream } from './sim-server.ts';
 import type { Sabotage } from './world.ts';
@@ -70,6 +74,10 @@ export class SimCluster {
   readonly approvals = new SimBucket<ApprovalRecord>();
   readonly claims: SimBucket<Claim>;
   readonly lives = new SimBucket<LifeSign>();
+  readonly floors = new SimBucket<EgressFloor>();
+  readonly doorLives = new SimBucket<DoorLife>();
+  /** Living and dead, by their incarnation. */
+  readonly doors = new Map<string, SimDoor>();
   readonly leases = new SimBucket<ShardLease>();
   readonly pins = new SimBucket<PinLease>();
   readonly tasks = new SimBucket<TaskRecord>();
@@ -87,8 +95,10 @@ export class SimCluster {
   readonly violations: Violations;
 
   readonly #acksEarly: (sent: Sent) => boolean;
+  readonly #forgetsDead: boolean;
 
   constructor(scheduler: Scheduler, violations: Violations, capacity: number, sabotage: Sabotage | undefined) {
+    this.#forgetsDead = sabotage === 'dead_fence';
     this.#acksEarly = ({ background }) =>
       sabotage === 'early_ack' || (sabotage === 'early_background_ack' && background);
     this.claims = new SimBucket(
@@ -166,8 +176,42 @@ export class SimCluster {
     };
   }
 
+  /** Sabotage: what died is taken for something that has sent nothing. */
+  #doorLives(process: SimProcess): Store<DoorLife> {
+    const lives = this.doorLives.through(process);
+    if (!this.#forgetsDead) return lives;
+    const get = async (key: string) => {
+      const life = await lives.get(key);
+      return life?.value.state === 'dead' ? { ...life, value: { ...life.value, state: 'drained' as const } } : life;
+    };
+    return { ...lives, get };
+  }
+
+  /** One question of a router to a door, and its answer, either of which may never come. */
+  #closeDoor(process: SimProcess, incarnation: string, revocation: EgressRevocation, timeoutMs: number) {
+    return new Promise<boolean>((resolve) => {
+      this.scheduler.after(timeoutMs, () => process.deliver(() => resolve(false)));
+      const door = this.doors.get(incarnation);
+      process.send(() =>
+        door?.process.deliver(() => {
+          door.revoke(revocation);
+          door.process.send(() => process.deliver(() => resolve(true)));
+        }),
+      );
+    });
+  }
+
   ledgerPorts(process: SimProcess): LedgerPorts {
     return {
+      doors: {
+        floors: this.floors.through(process),
+        lives: this.#doorLives(process),
+        ring: (revocation) =>
+          process.send(() => {
+            for (const door of this.doors.values()) door.process.deliver(() => void door.revoke(revocation));
+          }),
+        close: (incarnation, revocation, timeoutMs) => this.#closeDoor(process, incarnation, revocation, timeoutMs),
+      },
       calls: this.calls.through(process),
       open: this.open.through(process),
       operations: this.operations.through(process),

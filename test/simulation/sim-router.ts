@@ -3,6 +3,7 @@ import { type Faults, type Logger, noTelemetry } from '@toolfabric/kernel';
 import type { LedgerPorts } from '@toolfabric/ports';
 import { createRedactor } from '@toolfabric/results';
 import { carryOn } from '../../apps/router/src/carry-on.ts';
+import { DoorWatch } from '../../apps/router/src/egress/watch-doors.ts';
 import { RecentCalls } from '../../apps/router/src/recent-calls.ts';
 import type { RouterContext } from '../../apps/router/src/router-context.ts';
 import { TaskHomes } from '../../apps/router/src/task-home.ts';
@@ -24,6 +25,7 @@ export interface SimRouterParts {
 export const simRouter = ({ process, ports, faults, log, contract, seemsDead }: SimRouterParts) => {
   const base = { ports, clock: process.clock, pace: SIM_PACE, log, telemetry: noTelemetry };
   const lives = new LifeWatch(base, KIND);
+  const doors = new DoorWatch({ ...base, lives: ports.doors.lives });
   const ctx: RouterContext = {
     ...base,
     incarnation: process.name,
@@ -49,5 +51,5 @@ export const simRouter = ({ process, ports, faults, log, contract, seemsDead }: 
     isResting: () => false,
     homes: new TaskHomes({ ...base, lifeOf: (_kind, incarnation) => lives.living(incarnation) }),
   };
-  return { ctx, lives };
+  return { ctx, lives, doors };
 };

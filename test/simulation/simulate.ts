@@ -14,6 +14,7 @@ import { type Random, Scheduler } from './scheduler.ts';
 import { ACTOR, PIN_SLOTS, simApproval, simCall } from './sim-call.ts';
 import { KIND, SIM_PACE, SimCluster, simVerifier } from './sim-cluster.ts';
 import { laxContract, SIM_CONTRACT } from './sim-contract.ts';
+import { SimDoor } from './sim-door.ts';
 import { SimProcess } from './sim-process.ts';
 import { simRouter } from './sim-router.ts';
 import { type SimulationReport, statesOf } from './simulation-report.ts';
@@ -26,6 +27,8 @@ const SECRET = new Uint8Array(32);
 /** Simulated milliseconds in which faults happen; after it everything must come to rest. */
 const TROUBLE_MS = 25_000;
 const REST_MS = 400_000;
+/** Fewer than workers, so that two of them share one. */
+const DOORS = 2;
 
 interface Router {
   readonly process: SimProcess;
@@ -41,6 +44,7 @@ class Simulation {
   readonly cluster: SimCluster;
   readonly routers: Router[] = [];
   readonly workers: SimProcess[] = [];
+  readonly doors: SimDoor[] = [];
   readonly #running = new Map<SimProcess, RunningWorker>();
   readonly accepted = new Set<string>();
   readonly calls: CallRecord[] = [];
@@ -121,7 +125,7 @@ class Simulation {
 
   spawnRouter(slot: number): void {
     const process = this.#process('router');
-    const { ctx, lives } = simRouter({
+    const { ctx, lives, doors } = simRouter({
       process,
       ports: this.cluster.ledgerPorts(process),
       faults: this.#faults(process, () => this.spawnRouter(slot)),
@@ -133,6 +137,7 @@ class Simulation {
     const never = new AbortController().signal;
     void this.cluster.feedResults(process, (delivery) => settleDelivery(ctx, delivery), never);
     void this.#every(process, SIM_PACE.lifeBeatMs, () => lives.look());
+    void this.#every(process, SIM_PACE.lifeBeatMs, () => doors.look());
     void this.#every(process, SIM_PACE.sweepEveryMs, () => this.#sweep(ctx));
   }
 
@@ -149,6 +154,18 @@ class Simulation {
     for (const shard of shards) await sweepShard(ctx, shard);
   }
 
+  spawnDoor(slot: number): void {
+    const process = this.#process('door');
+    const door = new SimDoor(process, this.cluster, this.world, this.#log);
+    this.doors[slot] = door;
+    this.cluster.doors.set(process.name, door);
+    const respawn = () => this.spawnDoor(slot);
+    void door.live().then(
+      () => this.#kill(process, respawn),
+      () => this.#kill(process, respawn),
+    );
+  }
+
   spawnWorker(slot: number): void {
     const process = this.#process('worker');
     this.workers[slot] = process;
@@ -156,7 +173,7 @@ class Simulation {
     void runWorker({
       kind: KIND,
       ports: this.cluster.workerPorts(process),
-      tools: simTools(this.world, process),
+      tools: simTools(this.world, process, () => this.doors[slot % DOORS]),
       verifier: simVerifier,
       pace: SIM_PACE,
       slots: 2,
@@ -229,6 +246,7 @@ class Simulation {
     const { random, scheduler } = this;
     this.spawnRouter(0);
     this.spawnRouter(1);
+    for (let slot = 0; slot < DOORS; slot += 1) this.spawnDoor(slot);
     for (let slot = 0; slot < 3; slot += 1) this.spawnWorker(slot);
     const count = 1 + random.int(5);
     for (let index = 0; index < count; index += 1) {
@@ -253,12 +271,32 @@ class Simulation {
         const router = this.routers[slot];
         if (router) this.#kill(router.process, () => this.spawnRouter(slot));
       },
+      killDoor: (slot) => {
+        const door = this.doors[slot];
+        if (door) this.#kill(door.process, () => this.spawnDoor(slot));
+      },
+      drainDoor: (slot) => {
+        const door = this.doors[slot];
+        door?.process.deliver(
+          () =>
+            void door.drain().then(
+              () => this.#kill(door.process, () => this.spawnDoor(slot)),
+              () => {},
+            ),
+        );
+      },
       drainWorker: (slot) => {
         const worker = this.workers[slot];
         if (worker) this.#drain(worker, () => this.spawnWorker(slot));
       },
       pauseSome: (ms) =>
-        this.random.pick([...this.workers, ...this.routers.map((router) => router.process)]).pause(ms()),
+        this.random
+          .pick([
+            ...this.workers,
+            ...this.routers.map(({ process }) => process),
+            ...this.doors.map(({ process }) => process),
+          ])
+          .pause(ms()),
       cutOff: (until) => {
         this.#upAt = until;
       },

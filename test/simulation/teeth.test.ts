@@ -15,6 +15,9 @@ describe('the simulation', () => {
     ['a background call that is acknowledged before its claim is stored', 'early_background_ack', 100],
     ['a router that does not know what a contract says about outcomes', 'lax_contract', 100],
     ['a tool that wrote and says that it did nothing, so that it is tried again', 'false_denial', 300],
+    ['an egress that says it has closed what it has not', 'deaf_door', 2_500],
+    ['an egress that opens a permit without a look at its floor', 'blind_door', 2_500],
+    ['a router that takes the death of an egress for its silence', 'dead_fence', 2_500],
     ['a router that takes an acknowledged message for the death of its holder', 'hasty_death', 100],
   ] as const)('notices %s', { timeout: 300_000 }, async (_what, sabotage, seeds) => {
     const { broken } = await checkSeeds(1, seeds, sabotage);

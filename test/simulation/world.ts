@@ -1,9 +1,10 @@
-import type { Outcome } from '@toolfabric/contract';
+import type { EgressPermit, Outcome } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { errorOutcome } from '@toolfabric/ledger';
 import { type AnyTool, defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import type { Scheduler } from './scheduler.ts';
+import type { SimDoor } from './sim-door.ts';
 import type { SimProcess } from './sim-process.ts';
 
 export interface TruthEntry {
@@ -23,7 +24,10 @@ export type Sabotage =
   | 'early_background_ack'
   | 'hasty_death'
   | 'false_denial'
-  | 'lax_contract';
+  | 'lax_contract'
+  | 'deaf_door'
+  | 'blind_door'
+  | 'dead_fence';
 
 /** The world outside: what really happened, whoever believes what. */
 export class World {
@@ -40,6 +44,16 @@ export class World {
 
   has(identity: string): boolean {
     return this.truth.some((entry) => entry.identity === identity);
+  }
+
+  /** An egress that says it has closed what it has not. */
+  get isDeaf(): boolean {
+    return this.#sabotage === 'deaf_door';
+  }
+
+  /** Whether an egress looks at the stored floor of a call before it opens a permit of it. */
+  get readsFloors(): boolean {
+    return this.#sabotage !== 'blind_door';
   }
 
   /** A tool that wrote, and says that it did nothing and may be tried again. */
@@ -155,6 +169,56 @@ const outside = (handler: string, world: World, process: SimProcess, once: boole
       : {}),
   });
 
+/** A request through the egress of the worker's pod, which a router can close. The other side deduplicates nothing. */
+const throughDoor = (world: World, process: SimProcess, door: () => SimDoor | undefined): AnyTool =>
+  defineTool<Args>({
+    handler: 'sim.fenced',
+    effect: 'outside',
+    args: Args,
+    async handle(ctx, args) {
+      await takeTime(world, ctx, 400);
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      const failed = passing(world);
+      if (failed) return failed;
+      await ctx.beginEffect({ identity: args.identity });
+      const entry = { identity: args.identity, callId: ctx.callId, argsHash: args.argsHash };
+      await askDoor(world, process, door, ctx, entry);
+      ctx.faults.at('worker.after-write');
+      return done(world, args.identity);
+    },
+    // A worker may say what it likes of the way out: only what a router saw counts.
+    probe: async (_ctx, args) =>
+      world.has(args.identity)
+        ? { answer: 'found', receipt: done(world, args.identity) }
+        : { answer: 'absent', fence: true },
+  });
+
+/** Rejects when no receipt came; what the door was given may still arrive. */
+const askDoor = (
+  world: World,
+  process: SimProcess,
+  doorNow: () => SimDoor | undefined,
+  ctx: ToolContext,
+  entry: Omit<TruthEntry, 'at'>,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const { scheduler } = world;
+    const { random } = scheduler;
+    const fail = () => process.deliver(() => reject(new Error('no receipt')));
+    const onArrival = () => {
+      world.truth.push({ ...entry, at: scheduler.now });
+      if (!random.chance(0.15)) scheduler.after(random.between(1, 100), () => process.deliver(resolve));
+    };
+    scheduler.after(3_000, fail);
+    const permit = { callId: ctx.callId, epoch: ctx.epoch, actor: ctx.actor } as EgressPermit;
+    // From the worker to whichever door there is when it comes: once sent it is under way without its sender.
+    scheduler.after(random.chance(0.25) ? random.between(600, 25_000) : random.between(1, 200), () => {
+      const door = doorNow();
+      if (door === undefined) return fail();
+      door.process.deliver(() => void door.send(permit, onArrival).then((went) => went || fail(), fail));
+    });
+  });
+
 /** A write in the own process under the kernel lock of the workspace. */
 const workspaceWrite = (world: World, process: SimProcess): AnyTool =>
   defineTool<Args>({
@@ -202,11 +266,12 @@ const read = (handler: string, world: World): AnyTool =>
     },
   });
 
-export const simTools = (world: World, process: SimProcess): AnyTool[] => [
+export const simTools = (world: World, process: SimProcess, door: () => SimDoor | undefined): AnyTool[] => [
   read('sim.read', world),
   read('sim.claimed_read', world),
   outside('sim.blind', world, process, false, false),
   outside('sim.probed', world, process, false, true),
   outside('sim.deduped', world, process, true, true),
   workspaceWrite(world, process),
+  throughDoor(world, process, door),
 ];

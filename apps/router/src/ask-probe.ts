@@ -5,6 +5,7 @@ import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
 import { changeCall } from './change-call.ts';
 import { readClaim } from './claims.ts';
+import { fenceCall } from './egress/fence-call.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { probeMessage, queryMessage } from './work-message.ts';
 
@@ -30,16 +31,28 @@ const questionOf = async (ctx: RouterContext, stored: StoredCall, call: CallReco
   return probeMessage(ctx, call, contract, asked, claim?.intent);
 };
 
+/** Stored with the question that is sent after it, so that whoever reads the answer knows what it proves. */
+const isFenceProven = async (ctx: RouterContext, call: CallRecord): Promise<boolean> => {
+  const { state, reconcile, probe, epoch } = call;
+  if (state !== 'unknown' || reconcile?.fence !== 'egress') return false;
+  if (probe?.fenced?.epoch === epoch) return true;
+  const proven = await fenceCall(ctx, call);
+  if (proven) ctx.ports.events.emit(callEvent(ctx, call, 'egress.fenced', `fenced.${epoch}`, { epoch }));
+  return proven;
+};
+
 /**
  * Protocol 7: asks the parent's kind what became of the call. That it was asked is stored first, so that two sweepers
  * ask once; a lost question is asked again after its back-off.
  */
 export const askProbe = async (ctx: RouterContext, stored: StoredCall): Promise<void> => {
   const asked = (stored.value.probe?.asked ?? 0) + 1;
+  const fenced = await isFenceProven(ctx, stored.value);
   const change = await changeCall(ctx, stored, {
     type: 'probed',
     asked,
     nextAt: nextAt(ctx, stored.value.callId, asked),
+    ...(fenced ? { fenced } : {}),
   });
   if (!change.done) return;
   const call = change.value;

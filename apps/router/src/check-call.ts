@@ -9,6 +9,7 @@ import {
   MAX_MESSAGE_BYTES,
   type RegistryRecord,
   type TaskRecord,
+  type ToolContract,
 } from '@toolfabric/contract';
 import {
   asWidened,
@@ -26,6 +27,7 @@ import { approvalIdFor } from './approvals/approval-id.ts';
 import { confirmPlace, takeBudget, takePlace } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { checkPersonalData } from './check-personal-data.ts';
+import { wayOut } from './egress/way-out.ts';
 import { operationFields } from './operation-fields.ts';
 import { decideCall } from './policy/decide-call.ts';
 import { leasedResource } from './resource-lease.ts';
@@ -72,10 +74,13 @@ const sentBytes = (part: unknown): number =>
 
 /** What a message holds beside its envelope must fit together, not each part alone. Throws `too_large`. */
 export const checkMessage = (
-  { args, workspace, testCommand, writable }: CallRecord,
+  { args, workspace, testCommand, writable, egress }: CallRecord,
   files?: readonly BoundFile[],
+  execution?: ToolContract['execution'],
 ): void => {
-  const beside = sentBytes(workspace) + sentBytes(testCommand) + sentBytes(writable) + sentBytes(files);
+  const sealed = [execution?.egress, egress].map((part) => sentBytes(part === undefined ? part : JSON.stringify(part)));
+  const parts = [workspace, testCommand, writable, files, execution?.options].map(sentBytes);
+  const beside = [...sealed, ...parts].reduce((sum, bytes) => sum + bytes, 0);
   if (beside < 2_048) return;
   const sent = sentBytes(args) + beside;
   if (sent > MAX_MESSAGE_BYTES - ENVELOPE_BYTES)
@@ -228,6 +233,7 @@ export const checkCall = async (
     ...(task.constraints?.writable === undefined || governance.risk === 'read'
       ? {}
       : { writable: task.constraints.writable }),
+    ...wayOut(contract, task),
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
     ...shellDigest(contract, args),
     ...ctx.policyMark(),
@@ -235,7 +241,7 @@ export const checkCall = async (
     ...(request.limits === undefined ? {} : { limits: request.limits }),
     ...toldBy(request),
   };
-  checkMessage(record);
+  checkMessage(record, undefined, contract.execution);
   services.quotas.checkPool(actor.tenant, route.kind);
   await services.waiting.enter(record, inPlaceOf?.approvalId);
   const share = { record, task, contract, requestKey: request.requestKey, inPlaceOf: inPlaceOf?.callId };

@@ -4,6 +4,7 @@ import { QueueFull, StoreUnavailable } from '@toolfabric/ports';
 import { expireApproval } from './approvals/change-approval.ts';
 import { callEvent, terminalEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
+import { revokeEgress } from './egress/fence-call.ts';
 import { leaveResource } from './resource-lease.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { recordTaint } from './taint/record-taint.ts';
@@ -74,6 +75,7 @@ export const closeCall = async (
   const call = stored.value;
   if (!isAnswered(call.state)) return;
   await releaseOperation(ctx, call);
+  await revokeEgress(ctx, call);
   await leaveResource(ctx, call);
   if (call.approvalId !== undefined) await expireApproval(ctx, call.actor.tenant, call.approvalId);
   if (call.result?.error?.type === 'workspace_lost') {

@@ -1,5 +1,14 @@
 import { type CallRecord, MAX_EPOCH, type OpenEntry, type Outcome, type ResultMessage } from '@toolfabric/contract';
-import { createRecord, errorOutcome, isAsking, isFinal, judgeEnd, moveClaim, openKey } from '@toolfabric/ledger';
+import {
+  createRecord,
+  errorOutcome,
+  isAsking,
+  isFenced,
+  isFinal,
+  judgeEnd,
+  moveClaim,
+  openKey,
+} from '@toolfabric/ledger';
 import type { Delivery } from '@toolfabric/ports';
 import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
@@ -62,9 +71,11 @@ export const openAgain = async (ctx: RouterContext, { actor, callId }: CallRecor
 };
 
 /** Which safety a second run would have, by the contract and by what the probe could make sure of. */
-const safetyOf = (call: CallRecord, fenced: boolean): 'fence' | 'dedupe' | undefined => {
+const safetyOf = (call: CallRecord, n: number, fenced: boolean): 'fence' | 'dedupe' | undefined => {
   const fence = call.reconcile?.fence;
   if (fence === 'dedupe') return 'dedupe';
+  // What a worker says of the way out proves nothing: a router saw it closed, or nobody did.
+  if (fence === 'egress') return isFenced(call, n) ? 'fence' : undefined;
   return fenced && fence !== undefined && fence !== 'none' ? 'fence' : undefined;
 };
 
@@ -97,7 +108,7 @@ const settleHistory = async (ctx: RouterContext, call: StoredCall, n: number, re
 const settleReport = async (ctx: RouterContext, call: StoredCall, n: number, report: Report): Promise<StoredCall> => {
   if (call.value.state === 'accepted') return settleHistory(ctx, call, n, report);
   if (report.answer === 'found') return settleFound(ctx, call, report);
-  const safety = report.answer === 'absent' ? safetyOf(call.value, report.fence) : undefined;
+  const safety = report.answer === 'absent' ? safetyOf(call.value, n, report.fence) : undefined;
   const after = safety === undefined ? call : await settleAbsent(ctx, call, safety);
   return after.value.state === 'unknown' ? keepAnswer(ctx, after, n, report.answer) : after;
 };

@@ -18,6 +18,9 @@ const choose = (
   return chooseExecution({ contract, liveKinds, inputTrust, tenancy: services.tenancy, priority });
 };
 
+/** What an executor that has come since may answer otherwise. */
+const PASSING: ReadonlySet<string> = new Set(['no_executor', 'egress_unavailable']);
+
 /**
  * Execution routing over the life signs that this router saw last. Before it says that nobody could run the call it
  * looks once more: an executor may have come since.
@@ -30,7 +33,7 @@ export const routeCall = async (
   try {
     return choose(services, contract, options);
   } catch (thrown) {
-    if (!(thrown instanceof FabricError) || thrown.type !== 'no_executor') throw thrown;
+    if (!(thrown instanceof FabricError) || !PASSING.has(thrown.type)) throw thrown;
     await Promise.all([...services.lives.values()].map((watch) => watch.look()));
     return choose(services, contract, options);
   }

@@ -13,6 +13,7 @@ import { Redactors } from './approvals/redactors.ts';
 import { ApprovalWebhook } from './approvals/webhook.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
+import { DoorWatch } from './egress/watch-doors.ts';
 import { ShardHolder } from './hold-shards.ts';
 import { decideQueued } from './policy/decide-queued.ts';
 import { LivePolicy } from './policy/live-policy.ts';
@@ -166,6 +167,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
   const { pace } = config;
   const stop = new AbortController();
   const shards = new ShardHolder(ctx);
+  const doors = new DoorWatch({ lives: bus.doors.lives, clock: ctx.clock, pace: config.pace, log });
   const seen = { open: 0, serving: 0, shards: () => shards.held.length };
   showGauges(services, seen);
   try {
@@ -186,6 +188,7 @@ export const start = async (config: RouterConfig, log: Logger): Promise<RunningS
     loop(log, 'lives', pace.lifeBeatMs, stop.signal, async () => {
       for (const watch of lives.values()) await watch.look();
     }),
+    loop(log, 'doors', pace.lifeBeatMs, stop.signal, () => doors.look()),
     loop(log, 'leases', pace.leaseBeatMs, stop.signal, () => shards.renew()),
     loop(log, 'sweep', pace.sweepEveryMs, stop.signal, async () => {
       const open = [];

@@ -12,6 +12,7 @@ import { digestOf } from '@toolfabric/kernel';
 import { pinnedWorkSubject, probeCallId, workSubject } from '@toolfabric/ledger';
 import { redactionRulesOf } from '@toolfabric/results';
 import { callPermit } from './call-permit.ts';
+import { egressPermit } from './egress/egress-permit.ts';
 import type { RouterContext } from './router-context.ts';
 
 const sign = (ctx: RouterContext, body: WorkBody): { subject: string; data: Uint8Array } => ({
@@ -24,13 +25,14 @@ const redactionOf = (governance: ToolContract['governance']) => {
   return redact.length === 0 ? {} : { redact };
 };
 
-const common = (call: CallRecord, { governance }: ToolContract) => ({
+const common = (call: CallRecord, { governance, execution }: ToolContract) => ({
   kind: call.kind,
   tenant: call.actor.tenant,
   actor: call.actor,
   taskId: call.taskId,
   tool: call.tool,
   handler: call.handler,
+  ...(Object.keys(execution.options).length === 0 ? {} : { options: execution.options }),
   rerunnable: call.rerunnable,
   args: call.args,
   argsHash: call.argsHash,
@@ -59,6 +61,7 @@ export const workMessage = (
   sign(ctx, {
     ...common(call, contract),
     ...callPermit(ctx, call, contract, call),
+    ...egressPermit(ctx, call, contract, call),
     ...(boundFiles.length === 0 ? {} : { boundFiles: [...boundFiles] }),
     subject: subjectOf(call),
     callId: call.callId,
@@ -104,6 +107,7 @@ export const queryMessage = (
   return sign(ctx, {
     ...common(question, contract),
     ...callPermit(ctx, question, contract, probe),
+    ...egressPermit(ctx, question, contract, probe),
     ...probe,
     subject: workSubject(call.kind, 'hi', call.actor.tenant),
     parentCallId: call.callId,
@@ -127,6 +131,7 @@ export const probeMessage = (
   return sign(ctx, {
     ...common(call, contract),
     ...callPermit(ctx, call, contract, probe),
+    ...egressPermit(ctx, call, contract, probe, true),
     ...probe,
     subject: workSubject(call.kind, 'hi', call.actor.tenant),
     parentCallId: call.callId,

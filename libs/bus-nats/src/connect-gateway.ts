@@ -1,15 +1,17 @@
 import { ProgressNotice, SettledNotice } from '@toolfabric/contract';
-import { type GatewayPorts, RequestUnanswered } from '@toolfabric/ports';
+import type { GatewayPorts } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { textOf } from './answers.ts';
+import { type Asked, askService } from './ask-service.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
 import { HopSeals, type Seal } from './hop-seal.ts';
-import { type BusLink, openLink } from './link.ts';
-import { answerPlace, sealQuestion } from './serve-requests.ts';
+import { openLink } from './link.ts';
 import {
   callToken,
   checkedToken,
+  EGRESS_RPC_PREFIX,
+  EGRESS_USER,
   GATEWAY_USER,
   noticePlace,
   ROUTER_USER,
@@ -41,28 +43,6 @@ const readNotice = <T>(schema: z.ZodType<T>, hops: HopSeals, seal: Seal | undefi
   }
 };
 
-interface Asked {
-  readonly link: BusLink;
-  readonly hops: HopSeals;
-  readonly peer: string;
-  readonly otherwise: string;
-}
-
-/** An answer without a valid code is none. */
-const ask = async ({ link, hops, peer, otherwise }: Asked, subject: string, body: string, timeoutMs: number) => {
-  const seal = hops.with(peer);
-  const question = sealQuestion(seal, subject, body);
-  try {
-    const { data } = await link.request(subject, question, undefined, timeoutMs);
-    const opened = seal.open(answerPlace(subject, question), data);
-    if (opened !== undefined) return textOf(opened);
-    hops.refused('answer');
-  } catch (error) {
-    throw new RequestUnanswered(otherwise, { cause: error });
-  }
-  throw new RequestUnanswered(otherwise);
-};
-
 export const connectGateway = async (config: BusConfig): Promise<GatewayBus> => {
   const hops = new HopSeals({ ...config, user: GATEWAY_USER });
   const fromRouter = hops.with(ROUTER_USER);
@@ -70,9 +50,11 @@ export const connectGateway = async (config: BusConfig): Promise<GatewayBus> => 
   const link = await openLink({ ...config, user: GATEWAY_USER });
   const router: Asked = { link, hops, peer: ROUTER_USER, otherwise: 'no router answered' };
   const trace: Asked = { link, hops, peer: TRACE_USER, otherwise: 'no trace store answered' };
+  const egress: Asked = { link, hops, peer: EGRESS_USER, otherwise: 'no egress answered' };
   const ports: GatewayPorts = {
-    request: (verb, body, timeoutMs) => ask(router, RPC_PREFIX + verb, body, timeoutMs),
-    askTrace: (verb, body, timeoutMs) => ask(trace, TRACE_RPC_PREFIX + verb, body, timeoutMs),
+    request: (verb, body, timeoutMs) => askService(router, RPC_PREFIX + verb, body, timeoutMs),
+    askTrace: (verb, body, timeoutMs) => askService(trace, TRACE_RPC_PREFIX + verb, body, timeoutMs),
+    askEgress: (verb, body, timeoutMs) => askService(egress, EGRESS_RPC_PREFIX + verb, body, timeoutMs),
     onSettled(listener) {
       link.subscribe('settled.*.*', (message) => {
         const notice = readNotice(SettledNotice, hops, fromRouter, message);

@@ -2,6 +2,9 @@ import {
   ApprovalRecord,
   CallRecord,
   Claim,
+  DoorLife,
+  EgressClosed,
+  EgressFloor,
   LifeSign,
   OpenEntry,
   OperationRecord,
@@ -16,9 +19,10 @@ import {
   UnknownEntry,
   WEEK_MS,
 } from '@toolfabric/contract';
-import type { Changed, LedgerPorts, ResultFeed, RouterFront } from '@toolfabric/ports';
+import type { Changed, Doors, LedgerPorts, ResultFeed, RouterFront, Store } from '@toolfabric/ports';
 import type { z } from 'zod';
 import { usedShare } from './answers.ts';
+import { askService } from './ask-service.ts';
 import { claimFamily, ledgerFamily } from './bucket-families.ts';
 import { type BusConfig, type BusConnection, withConnection } from './bus-connection.ts';
 import { createEventLog } from './event-log.ts';
@@ -36,6 +40,10 @@ import {
   CORE_API,
   claimBucket,
   controlSubject,
+  DOOR_BELL,
+  DOOR_BUCKETS,
+  doorSubject,
+  EGRESS_USER,
   GATEWAY_USER,
   ledgerBucket,
   lifeBucket,
@@ -58,6 +66,8 @@ export interface LedgerBus extends LedgerPorts, RouterFront, BusConnection {
   nextApproval(revision: number): Promise<Changed<ApprovalRecord> | undefined>;
   /** The greatest share of its bytes that a stream of records uses, from 0 to 1; a full one takes no record that grows. */
   fill(kinds: readonly string[]): Promise<number>;
+  /** What is known of credentials; nothing secret. */
+  credentials<T>(schema: z.ZodType<T>): Pick<Store<T>, 'get'>;
   /** Work messages that wait or are being run, by tenant and kind. */
   queued(kinds: readonly string[]): Promise<QueuedWork>;
 }
@@ -92,6 +102,26 @@ const greatestFill = async (link: BusLink, kinds: readonly string[]): Promise<nu
   return Math.max(0, ...shares);
 };
 
+const createDoors = (link: BusLink, hops: HopSeals): Doors => {
+  const seal = hops.with(EGRESS_USER);
+  const store = <T>(bucket: string, schema: z.ZodType<T>) =>
+    new RecordStore(link, CORE_API, oneBucket(bucket), schema, { hops, seal });
+  const asked = { link, hops, peer: EGRESS_USER, otherwise: 'the egress did not answer' };
+  return {
+    floors: store(DOOR_BUCKETS.floors, EgressFloor),
+    lives: store(DOOR_BUCKETS.lives, DoorLife),
+    ring: (revocation) => link.publish(DOOR_BELL, seal.close(bellPlace(DOOR_BELL), JSON.stringify(revocation))),
+    async close(incarnation, revocation, timeoutMs) {
+      try {
+        const text = await askService(asked, doorSubject(incarnation), JSON.stringify(revocation), timeoutMs);
+        return EgressClosed.safeParse(JSON.parse(text)).success;
+      } catch {
+        return false;
+      }
+    },
+  };
+};
+
 const memo = <T>(make: (kind: string) => T): ((kind: string) => T) => {
   const made = new Map<string, T>();
   return (kind) => {
@@ -117,6 +147,12 @@ export const connectLedger = async (config: LedgerBusConfig): Promise<LedgerBus>
     new RecordStore(link, CORE_API, family, schema, { hops, seal: sealOf(kind) });
   const approvals = store(BUCKETS.approvals, ApprovalRecord);
   const ports: Omit<LedgerBus, keyof BusConnection> = {
+    doors: createDoors(link, hops),
+    credentials: (schema) =>
+      new RecordStore(link, CORE_API, oneBucket(DOOR_BUCKETS.credentials), schema, {
+        hops,
+        seal: hops.with(EGRESS_USER),
+      }),
     calls: new RecordStore(link, CORE_API, ledgerFamily, CallRecord),
     open: store(BUCKETS.open, OpenEntry),
     operations: store(BUCKETS.operations, OperationRecord),

@@ -70,6 +70,7 @@ describe('the event feed of the trace writer', () => {
       'EVENTS',
       'EVENTS_GATEWAY',
       'EVENTS_ARTIFACTS',
+      'EVENTS_EGRESS',
       'EVENTS_WORKER_CLI',
     ]);
     expect(lag.every(({ waiting, unacknowledged }) => waiting === 0 && unacknowledged === 0)).toBe(true);

@@ -1,4 +1,5 @@
 export * from './bus-connection.ts';
+export * from './connect-egress.ts';
 export * from './connect-events.ts';
 export * from './connect-gateway.ts';
 export * from './connect-ledger.ts';

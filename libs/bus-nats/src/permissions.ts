@@ -8,6 +8,11 @@ import {
   CORE_API,
   claimBucket,
   consumerInfoSubject,
+  DOOR_BELL,
+  DOOR_BUCKETS,
+  EGRESS_RPC_PREFIX,
+  EGRESS_USER,
+  EVERY_DOOR,
   eventStreams,
   everyControlSubject,
   IMPORTED_API,
@@ -60,6 +65,7 @@ export const CORE_ACCOUNT = 'CORE';
 export const GATEWAY_ACCOUNT = 'GATEWAY';
 export const ARTIFACTS_ACCOUNT = 'ARTIFACTS';
 export const TRACE_ACCOUNT = 'TRACE';
+export const EGRESS_ACCOUNT = 'EGRESS';
 export const PROBE_STREAM = 'PROBE_FEATURES';
 
 const slots = Array.from({ length: RING_SLOTS }, (_, slot) => slot);
@@ -110,6 +116,7 @@ const gatewayAccount = (kinds: readonly string[]): AccountRights => {
   const services: Share[] = [
     ...['rpc.router.*', 'event.gateway.*'].map(plain),
     { subject: `${TRACE_RPC_PREFIX}*`, from: TRACE_ACCOUNT },
+    { subject: `${EGRESS_RPC_PREFIX}*`, from: EGRESS_ACCOUNT },
   ];
   const feeds = [
     plain('settled.*.*'),
@@ -135,6 +142,37 @@ const artifactsAccount = (): AccountRights => {
   const own = plain('event.artifacts.*');
   const user = { user: 'artifacts', publish: [own.subject], subscribe: [ownInbox('artifacts')] };
   return { account: ARTIFACTS_ACCOUNT, streams: false, users: [user], services: [own], feeds: [] };
+};
+
+/**
+ * Keeps the credentials and their sealed secrets, which nobody else can read; of the floors it may only know, and its
+ * life sign is all of the rest that it writes.
+ */
+const egressAccount = (): AccountRights => {
+  const { floors, lives, credentials, vault } = DOOR_BUCKETS;
+  const written = [lives, credentials, vault];
+  const services = [
+    ...[floors, ...written].map((name) => api((prefix) => messageGetSubject(prefix, bucketStream(name)))),
+    ...[credentials, vault].flatMap((name) => [
+      api((prefix) => streamInfoSubject(prefix, bucketStream(name))),
+      api((prefix) => messageDeleteSubject(prefix, bucketStream(name))),
+    ]),
+    ...written.map((name) => plain(`${bucketPrefix(name)}>`)),
+    plain(`event.${EGRESS_USER}.*`),
+  ];
+  return {
+    account: EGRESS_ACCOUNT,
+    streams: false,
+    users: [
+      {
+        user: EGRESS_USER,
+        publish: [...services.map((share) => share.as ?? share.subject), ANSWERS],
+        subscribe: [ownInbox(EGRESS_USER), `${EGRESS_RPC_PREFIX}*`, EVERY_DOOR, DOOR_BELL],
+      },
+    ],
+    services,
+    feeds: [plain(DOOR_BELL)],
+  };
 };
 
 /** Takes events and answers questions: it can write nothing into any stream. */
@@ -163,14 +201,18 @@ const traceAccount = (kinds: readonly string[]): AccountRights => {
 const REMOVABLE = [BUCKETS.open, BUCKETS.operations, BUCKETS.leases];
 
 const router = (kinds: readonly string[]): UserRights => {
-  const lives = kinds.map(lifeBucket);
+  const lives = [...kinds.map(lifeBucket), DOOR_BUCKETS.lives];
   const buckets = [
     ...slots.map(ledgerBucket),
+    DOOR_BUCKETS.floors,
     ...Object.values(BUCKETS),
     ...kinds.flatMap((kind) => slots.map((slot) => claimBucket(kind, slot))),
     ...lives,
   ];
-  const readable = [...buckets.map(bucketStream), ...kinds.flatMap((kind) => [workStream(kind), resultStream(kind)])];
+  const readable = [
+    ...[...buckets, DOOR_BUCKETS.credentials].map(bucketStream),
+    ...kinds.flatMap((kind) => [workStream(kind), resultStream(kind)]),
+  ];
   return {
     user: 'router',
     publish: [
@@ -190,6 +232,8 @@ const router = (kinds: readonly string[]): UserRights => {
         ackSubject(resultStream(kind), RESULT_CONSUMER),
       ]),
       'event.router.*',
+      EVERY_DOOR,
+      DOOR_BELL,
       'settled.*.*',
       ANSWERS,
     ],
@@ -228,9 +272,16 @@ const provisioner = (kinds: readonly string[]): UserRights => ({
 });
 
 export const permissionsFor = (kinds: readonly string[]): AccountRights[] => [
-  { account: CORE_ACCOUNT, streams: true, users: [router(kinds), provisioner(kinds)], services: [], feeds: [] },
+  {
+    account: CORE_ACCOUNT,
+    streams: true,
+    users: [router(kinds), provisioner(kinds)],
+    services: [{ subject: EVERY_DOOR, from: EGRESS_ACCOUNT }],
+    feeds: [],
+  },
   gatewayAccount(kinds),
   artifactsAccount(),
+  egressAccount(),
   traceAccount(kinds),
   ...kinds.map(workerAccount),
 ];

@@ -58,3 +58,27 @@ export const serveRequests = (
   );
   return () => subscription.unsubscribe();
 };
+
+/** The same on one subject for one process. What the handler leaves undefined, or rejects, is not answered. */
+export const serveOne = (
+  link: BusLink,
+  subject: string,
+  { hops, asker }: { readonly hops: HopSeals; readonly asker: string },
+  handler: (body: string) => Promise<string | undefined>,
+): (() => void) => {
+  const seal: Seal = hops.with(asker);
+  const subscription = link.subscribe(subject, ({ reply, data }) => {
+    if (reply === undefined || reply === '') return;
+    const body = openQuestion(seal, subject, data);
+    if (body === undefined) return hops.refused('request');
+    const question = Buffer.from(data.subarray(0, CODE_LENGTH)).toString('latin1');
+    handler(body)
+      .then((text) => {
+        if (text !== undefined) link.publish(reply, seal.close(answerPlace(subject, question), text));
+      })
+      .catch(() => {
+        // Unanswered says that it is not known.
+      });
+  });
+  return () => subscription.unsubscribe();
+};

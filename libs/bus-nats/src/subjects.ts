@@ -35,7 +35,7 @@ export const eventStream = (service: string): string =>
 /** Every event stream of these kinds: the router's, and one of each other service that has events. */
 export const eventStreams = (kinds: readonly string[]): string[] => [
   EVENT_STREAM,
-  ...['gateway', 'artifacts', ...kinds.map(workerUser)].map(eventStream),
+  ...['gateway', 'artifacts', EGRESS_USER, ...kinds.map(workerUser)].map(eventStream),
 ];
 export const DEAD_STREAM = 'DEAD';
 
@@ -49,6 +49,14 @@ export const BUCKETS = {
   tasks: 'TASKS',
   registry: 'REGISTRY',
   leases: 'LEASES',
+} as const;
+
+/** Of the egress processes: what is void, who lives, whose credentials there are, and their sealed secrets. */
+export const DOOR_BUCKETS = {
+  floors: 'DOOR_FLOORS',
+  lives: 'DOOR_LIVES',
+  credentials: 'CREDENTIALS',
+  vault: 'VAULT',
 } as const;
 
 export const bucketStream = (bucket: string): string => `KV_${bucket}`;
@@ -83,6 +91,13 @@ export const RPC_QUEUE = 'router';
 /** Questions to the trace store. */
 export const TRACE_RPC_PREFIX = 'rpc.trace.';
 export const TRACE_RPC_QUEUE = 'trace';
+/** Requests of the front door to the keeper of credentials. */
+export const EGRESS_RPC_PREFIX = 'rpc.egress.';
+export const EGRESS_RPC_QUEUE = 'egress';
+/** Requests of a router to one egress process, and a bell for all of them. */
+export const doorSubject = (incarnation: string): string => `door.${checkedToken(incarnation)}.close`;
+export const EVERY_DOOR = 'door.*.close';
+export const DOOR_BELL = 'bell.egress.all';
 
 /** Prefix of the stream interface: the server's own, and the name under which accounts without streams import it. */
 export const CORE_API = '$JS.API';
@@ -109,6 +124,7 @@ export const inboxPrefix = (user: string): string => `_INBOX_${checkedToken(user
 export const ROUTER_USER = 'router';
 export const GATEWAY_USER = 'gateway';
 export const TRACE_USER = 'trace-writer';
+export const EGRESS_USER = 'egress';
 
 /** What the code of a lossy message stands for (ADR 0024). */
 export const noticePlace = (subject: string): string => `notice ${subject}`;

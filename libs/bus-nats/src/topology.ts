@@ -8,6 +8,8 @@ import {
   bucketStream,
   claimBucket,
   DEAD_STREAM,
+  DOOR_BUCKETS,
+  EGRESS_USER,
   EVENT_STREAM,
   eventStream,
   ledgerBucket,
@@ -23,7 +25,7 @@ import {
 } from './subjects.ts';
 
 /** Raised with every change of a name, subject or policy below; a server that shows a later one is left alone. */
-export const TOPOLOGY_VERSION = 3;
+export const TOPOLOGY_VERSION = 4;
 /** Bytes of one stored message. A call record holds arguments and a result, so it is larger than a message in flight. */
 export const MAX_STORED_BYTES = 160 * 1024;
 
@@ -138,7 +140,7 @@ const events = (service: string | undefined, bytes: number, pace: Pace, sizes: S
 });
 
 /** A stream that the key-value clients of the bus understand, with one value a key. */
-const bucket = (name: string, maxBytes: number, replicas: number): StreamSpec => ({
+const bucket = (name: string, maxBytes: number, replicas: number, days?: number): StreamSpec => ({
   name: bucketStream(name),
   config: {
     ...base(bucketStream(name), [`${bucketPrefix(name)}>`], maxBytes, replicas),
@@ -146,6 +148,7 @@ const bucket = (name: string, maxBytes: number, replicas: number): StreamSpec =>
     discard: 'new',
     max_msgs_per_subject: 1,
     allow_rollup_hdrs: false,
+    ...(days === undefined ? {} : { max_age: days * DAY_NS }),
   },
   consumers: [],
 });
@@ -167,6 +170,7 @@ const shared = (pace: Pace, sizes: Sizes): StreamSpec[] => [
   events(undefined, sizes.events, pace, sizes),
   events('gateway', serviceEvents(sizes), pace, sizes),
   events('artifacts', serviceEvents(sizes), pace, sizes),
+  events(EGRESS_USER, serviceEvents(sizes), pace, sizes),
   log(DEAD_STREAM, ['dead.*.*'], sizes.dead, 30, sizes.replicas),
   ...slots.map((slot) => bucket(ledgerBucket(slot), sizes.ledgerSlot, sizes.replicas)),
   bucket(BUCKETS.open, sizes.open, sizes.replicas),
@@ -175,6 +179,11 @@ const shared = (pace: Pace, sizes: Sizes): StreamSpec[] => [
   bucket(BUCKETS.tasks, sizes.tasks, sizes.replicas),
   bucket(BUCKETS.registry, sizes.registry, sizes.replicas),
   bucket(BUCKETS.leases, sizes.leases, sizes.replicas),
+  // A permit ends with its call; a floor outlives it.
+  bucket(DOOR_BUCKETS.floors, sizes.open, sizes.replicas, 7),
+  bucket(DOOR_BUCKETS.lives, sizes.lives, sizes.replicas),
+  bucket(DOOR_BUCKETS.credentials, sizes.registry, sizes.replicas),
+  bucket(DOOR_BUCKETS.vault, sizes.registry, sizes.replicas),
 ];
 
 /** Streams, consumers and buckets as data, for these kinds (pools). */

@@ -139,17 +139,50 @@ describe('input and examples', () => {
   });
 });
 
+describe('the way out of a contract', () => {
+  const egress = { rules: [{ host: 'api.example.com' }], max_bytes: 10_000 };
+  const out = (more: SampleChanges['execution'] = {}, governance: SampleChanges['governance'] = {}): string =>
+    problems({ execution: { network: 'permit', egress, ...more }, governance });
+
+  it('SB-2: is declared, names what it may reach, and is nothing without a network', () => {
+    expect(out()).not.toContain('execution.egress');
+    expect(out({ egress: undefined })).toContain('execution.egress: needed where network is permit');
+    expect(out({ network: 'none' })).toContain('means nothing without network: permit');
+    expect(out({ egress: { max_bytes: 10_000 } })).toContain('rules or from_arguments');
+    const fromArguments = { egress: { from_arguments: {}, max_bytes: 10_000 } };
+    expect(out(fromArguments)).toContain('governance.hosts must say which arguments name them');
+    expect(out(fromArguments, { hosts: ['/path'] })).not.toContain('execution.egress');
+  });
+
+  it('SB-2: any host is for reading, without credentials and private addresses', () => {
+    const any = (rule: object) => out({ egress: { rules: [{ host: '*', ...rule }], max_bytes: 10_000 } });
+    expect(any({})).toContain('a rule for any host names the methods');
+    expect(any({ methods: ['GET', 'POST'] })).toContain('a rule for any host names the methods');
+    expect(any({ methods: ['GET'], addresses: ['10.0.0.0/8'] })).toContain('has no addresses');
+    expect(any({ methods: ['GET', 'HEAD'] })).not.toContain('execution.egress');
+  });
+
+  it('PO-11: names credentials by their handles', () => {
+    expect(out({ credentials: ['user:tracker'] })).not.toContain('execution.credentials');
+    expect(out({ credentials: ['user:tracker', 'tracker'] })).toContain('"user:", "tenant:" or "shared:"');
+  });
+
+  it('RE-2: is a fence only for what goes out through it', () => {
+    const fence = { risk: 'external_write', reconcile: { by: 'probe', fence: 'egress' } };
+    expect(out({}, fence)).not.toContain('reconcile.fence');
+    expect(out({ network: 'none', egress: undefined }, fence)).toContain('the egress fences outside effects');
+  });
+
+  it('RG-2: options travel in every message and are bounded', () => {
+    expect(problems({ execution: { options: { text: 'x'.repeat(9_000) } } })).toContain('execution.options: at most');
+  });
+});
+
 describe('fields that nothing enforces', () => {
   const USES: Record<string, SampleChanges> = {
     'execution.mode': { execution: { mode: 'mcp_remote' } },
     'execution.adapter': { execution: { adapter: 'provider' } },
-    'execution.network': { execution: { network: 'permit' } },
-    'execution.credentials': { execution: { credentials: ['github'] } },
-    'execution.options': { execution: { options: { nice: 5 } } },
     'governance.resource': { governance: { resource: 'workspace:{/path}' } },
-    'governance.reconcile.fence': {
-      governance: { risk: 'external_write', reconcile: { by: 'probe', fence: 'egress' } },
-    },
     'governance.raise': { governance: { raise: [{ name: 'big', when: 'path', to: 'privileged' }] } },
     'governance.hosts': { governance: { hosts: ['/url'] } },
   };

@@ -5,6 +5,7 @@ import { compileInput } from './compile-input.ts';
 import { contractDigests } from './contract-digests.ts';
 import { argumentWarnings, descriptionProblems, duplicateWarnings } from './description-lint.ts';
 import { governanceProblems, governanceWarnings } from './governance-rules.ts';
+import { operationProblems } from './interface/operation-rules.ts';
 import { outputProblems } from './output-problems.ts';
 import { queryProblems } from './query-rules.ts';
 import { inputNarrowings, outputNarrowings } from './schema-changes.ts';
@@ -86,6 +87,7 @@ export const reviewPublication = (contract: ToolContract, existing: Iterable<Reg
     ...inputProblems(contract),
     ...outputProblems(contract),
     ...queryProblems(contract, records),
+    ...operationProblems(contract),
     ...rules,
   ];
   const incompatible = historyProblems(contract, records);

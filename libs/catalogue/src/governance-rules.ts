@@ -1,4 +1,4 @@
-import { effectOf, type ToolContract } from '@toolfabric/contract';
+import { CredentialHandle, effectOf, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { isRedactionRule, REDACTION_RULES } from '@toolfabric/results';
 import { pointerTokens } from './json-pointer.ts';
@@ -165,8 +165,45 @@ const namedPaths: Rule = (contract) =>
     }),
   );
 
+/** Bytes of canonical JSON: it travels in every message of the tool. */
+const MAX_OPTIONS = 8_192;
+
+const READING = new Set(['GET', 'HEAD']);
+
+/** What a contract asks the way out for, and what its fence rests on. */
+const ways: Rule = ({ execution, governance: { risk, hosts, reconcile } }) => {
+  const { network, egress, credentials, options } = execution;
+  const rules = egress?.rules ?? [];
+  const any = rules.filter(({ host }) => host === '*');
+  return [
+    network === 'permit' && egress === undefined && 'execution.egress: needed where network is permit',
+    network === 'none' && egress !== undefined && 'execution.egress: means nothing without network: permit',
+    egress !== undefined &&
+      rules.length === 0 &&
+      egress.from_arguments === undefined &&
+      'execution.egress: rules or from_arguments: else nothing could be reached',
+    egress?.from_arguments !== undefined &&
+      (hosts ?? []).length === 0 &&
+      'execution.egress.from_arguments: governance.hosts must say which arguments name them',
+    any.some(({ methods }) => !(methods?.every((method) => READING.has(method)) ?? false)) &&
+      'execution.egress.rules: a rule for any host names the methods GET, HEAD or both',
+    any.some(({ addresses, credential, keys }) => [addresses, credential, keys].some((part) => part !== undefined)) &&
+      'execution.egress.rules: a rule for any host has no addresses, credential or keys',
+    ...credentials.map(
+      (handle) =>
+        !CredentialHandle.safeParse(handle).success &&
+        `execution.credentials: ${JSON.stringify(handle.slice(0, 80))}: "user:", "tenant:" or "shared:" and a name`,
+    ),
+    reconcile?.fence === 'egress' &&
+      (network !== 'permit' || effectOf(risk) !== 'outside') &&
+      'governance.reconcile.fence: the egress fences outside effects that go through it',
+    Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS && `execution.options: at most ${MAX_OPTIONS} bytes`,
+  ];
+};
+
 const RULES: readonly Rule[] = [
   raiseProblems,
+  ways,
   redaction,
   group,
   timeouts,

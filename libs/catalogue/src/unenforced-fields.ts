@@ -9,8 +9,6 @@ export interface UnenforcedField {
   readonly allowed: string;
 }
 
-const NOTHING = 'leave it out';
-
 /**
  * Fields of a contract, or values of them, that nothing enforces yet. Publication refuses them: a rule that is written
  * down and not kept would be a lie. A part of the fabric that begins to enforce one removes its row here and adds the
@@ -19,14 +17,6 @@ const NOTHING = 'leave it out';
 export const UNENFORCED_FIELDS: readonly UnenforcedField[] = [
   { path: 'execution.mode', isUsed: (c) => c.execution.mode !== 'runtime_function', allowed: 'runtime_function' },
   { path: 'execution.adapter', isUsed: (c) => c.execution.adapter === 'provider', allowed: 'any adapter but provider' },
-  { path: 'execution.network', isUsed: (c) => c.execution.network !== 'none', allowed: 'none' },
-  { path: 'execution.credentials', isUsed: (c) => c.execution.credentials.length > 0, allowed: NOTHING },
-  { path: 'execution.options', isUsed: (c) => Object.keys(c.execution.options).length > 0, allowed: NOTHING },
-  {
-    path: 'governance.reconcile.fence',
-    isUsed: (c) => c.governance.reconcile?.fence === 'egress',
-    allowed: 'none, workspace_lock or dedupe',
-  },
 ];
 
 /** Who keeps each field; where only some of its values are kept, it stands in both tables. */
@@ -46,7 +36,17 @@ export const ENFORCED_FIELDS: Readonly<Record<string, string>> = {
   'execution.handler': 'execution choice and worker',
   'execution.isolation': 'execution choice',
   'execution.timeout_ms': 'limits of the decision',
-  'execution.network': 'only its default exists',
+  'execution.network': 'execution choice: a pool with a way out; dispatch: the leave to use it',
+  'execution.credentials': 'policy: whose account acts; the egress injects them by the rules that name them',
+  'execution.options': 'the tool',
+  'execution.egress.rules': 'dispatch: the leave to go out; the egress',
+  'execution.egress.from_arguments.schemes': 'dispatch: the leave to go out',
+  'execution.egress.from_arguments.ports': 'dispatch: the leave to go out',
+  'execution.egress.from_arguments.methods': 'the egress',
+  'execution.egress.from_arguments.paths': 'the egress',
+  'execution.egress.from_arguments.addresses': 'the egress',
+  'execution.egress.max_bytes': 'the egress',
+  'execution.egress.max_connections': 'the egress',
   'execution.background': 'ledger and worker',
   'execution.pools': 'execution choice',
   'output.format': 'settlement: addresses of citations, a file or an image where one is promised',

@@ -381,6 +381,66 @@ export const ERROR_TABLE = {
     'The isolation that this tool needs cannot be had on this executor.',
     'Run `toolfabric doctor` on the machine of the executor.',
   ),
+  egress_refused: row(
+    'sandbox',
+    false,
+    'The way out does not let the request through; the message says why.',
+    'Use a host, a method and a path that the tool and the task allow, or ask a person to permit the host.',
+  ),
+  egress_unavailable: row(
+    'executor',
+    true,
+    'The executor of this tool has no way out at the moment.',
+    'Call again in a moment; `toolfabric doctor` says what is missing.',
+  ),
+  host_unreachable: row(
+    'adapter',
+    true,
+    'The other side cannot be reached, or broke off before it answered; nothing there was changed.',
+    'Call again in a moment, or use another source.',
+  ),
+  content_refused: row(
+    'adapter',
+    false,
+    'What the other side sent cannot be read within the bounds of this tool.',
+    'Ask for another address or another form of the content.',
+  ),
+  denied_by_robots: row(
+    'policy',
+    false,
+    'The rules that the site gives to robots do not allow this address.',
+    'Use another source.',
+  ),
+  credential_missing: row(
+    'policy',
+    false,
+    'The tool acts with a credential that does not exist here, or was revoked.',
+    'Ask its owner to add it with `toolfabric credentials add`.',
+  ),
+  credential_refused: row(
+    'policy',
+    false,
+    'The other side does not accept the credential of the tool, or does not let it do this.',
+    'Ask the owner of the credential to renew it or to give it the right; do not repeat the call before.',
+  ),
+  login_required: row(
+    'policy',
+    false,
+    'The credential needs a new login of its owner.',
+    'Ask its owner to run `toolfabric credentials login`.',
+  ),
+  search_failed: row(
+    'adapter',
+    true,
+    'No provider of the search answered; the message says what became of each. It does not mean that there is nothing.',
+    'Call again after the time that is named, or use another source.',
+  ),
+  search_unconfigured: row(
+    'adapter',
+    false,
+    'No provider of the search can be used as it is set up here; the message says what each of them lacks.',
+    'Ask an operator to set up a provider or the folder of the tenant.',
+  ),
   internal: row('runtime', false, 'A fault of the fabric itself.', 'Report the call id to an operator.'),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -14,6 +14,7 @@ export * from './metric-table.ts';
 export * from './records.ts';
 export * from './result.ts';
 export * from './rpc.ts';
+export * from './search-options.ts';
 export * from './task.ts';
 export * from './tool-contract.ts';
 export * from './trace.ts';

@@ -69,7 +69,15 @@ export const CallRecord = z.strictObject({
   settledAt: z.int().optional(),
   result: ToolResult.optional(),
   /** While somebody finds out: how often was asked, when it is next, and what was answered last. */
-  probe: z.strictObject({ asked: z.int(), nextAt: z.int(), last: ProbeAnswerName.optional() }).optional(),
+  probe: z
+    .strictObject({
+      asked: z.int(),
+      nextAt: z.int(),
+      last: ProbeAnswerName.optional(),
+      /** Protocol 7 (b): every way out of that epoch was seen closed before question `from` was sent. */
+      fenced: z.strictObject({ epoch: z.int(), from: z.int() }).optional(),
+    })
+    .optional(),
   /** Milliseconds since the epoch: since when it is unknown, or when it was last before it was found out. */
   unknownAt: z.int().optional(),
   /** Unknown, and the window of its probe is over: a person must say; nothing is run again. */
@@ -108,6 +116,8 @@ export const CallRecord = z.strictObject({
   analysis: z.string().optional(),
   /** Globs of the task, for a tool that writes files. */
   writable: z.array(z.string()).optional(),
+  /** Its executions may go out: with the hosts that its task forbids. */
+  egress: z.strictObject({ except: z.array(z.string()).optional() }).optional(),
   traceparent: z.string().optional(),
 });
 export type CallRecord = z.infer<typeof CallRecord>;
@@ -276,6 +286,8 @@ export const LifeSign = z.strictObject({
   pin: z.string().optional(),
   /** Where its workspaces lie: with `own` another worker needs their snapshots. */
   storage: z.enum(['own', 'shared']).optional(),
+  /** It has a way out: calls with a network may go there. */
+  egress: z.boolean().optional(),
 });
 export type LifeSign = z.infer<typeof LifeSign>;
 

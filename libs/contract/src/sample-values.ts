@@ -311,9 +311,22 @@ export const egressPermit = {
   callId,
   epoch: 1,
   rules: [egressRule],
+  except: ['*.example.org'],
   maxBytes: 5_000_000,
   maxConnections: 8,
   expires: at + 60_000,
+};
+export const egressBlock = {
+  rules: [egressRule],
+  from_arguments: {
+    schemes: ['https' as const, 'http' as const],
+    ports: [443],
+    methods: ['GET'],
+    paths: ['/'],
+    addresses: ['10.1.0.0/16'],
+  },
+  max_bytes: 5_000_000,
+  max_connections: 8,
 };
 export const httpOperation = {
   base: 'https://tracker.example.com/api/v1',
@@ -328,4 +341,12 @@ export const httpOperation = {
   key_header: 'idempotency-key',
   show: ['x-rate-limit'],
   id: '/id',
+};
+export const searchOptions = {
+  providers: [
+    { kind: 'local' as const, timeout_ms: 8_000 },
+    { kind: 'brave' as const, name: 'web', base: 'https://api.search.brave.com', timeout_ms: 5_000 },
+    { kind: 'tavily' as const, base: 'https://api.tavily.com', timeout_ms: 8_000 },
+  ],
+  groups: { papers: ['arxiv.org', '*.example.edu'] },
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EgressBlock } from './egress.ts';
 import { Token, ToolName, ToolVersion } from './identity.ts';
 
 /** The five risk groups of the policy; the group gives the effect. */
@@ -42,6 +43,8 @@ export const Execution = z.strictObject({
   timeout_ms: z.int().min(10).max(86_400_000),
   network: z.enum(['none', 'permit']).default('none'),
   credentials: z.array(z.string()).default([]),
+  /** With `network: permit`: what the call may reach. */
+  egress: EgressBlock.optional(),
   /** A call of it may run apart from its delivery, for as long as `timeout_ms`. */
   background: z.boolean().optional(),
   /** Names of pools that may run it; empty means the pool named like the adapter. */

@@ -31,6 +31,8 @@ export const WorkBody = z.strictObject({
   taskId: z.string(),
   tool: ToolRef,
   handler: z.string(),
+  /** `execution.options` of the contract. */
+  options: z.record(z.string(), z.json()).optional(),
   effect: Effect,
   /** `none` is a claimless read. */
   claim: z.enum(['none', 'required']),
@@ -51,6 +53,8 @@ export const WorkBody = z.strictObject({
   redact: z.array(z.string()).optional(),
   /** Leave to store what the call brings forth: a signed `ArtifactPermit`. */
   permit: Envelope.optional(),
+  /** Leave to go out: a signed `EgressPermit`. */
+  egress: Envelope.optional(),
   approvalDigest: z.string().optional(),
   /** Files of the workspace that a person's yes is bound to; `absent` stands for the hash of one that was not there. */
   boundFiles: z.array(BoundFile).max(20).optional(),

@@ -1,9 +1,11 @@
 import { ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { describe, expect, it } from 'vitest';
+import { credentialHandles } from './credential-handles.ts';
 import { factsOf } from './extract.ts';
 import { hostOf } from './extract-hosts.ts';
 import { resourceOf, scopesAround } from './extract-resource.ts';
+import { mindsTaint } from './taint/raise-by-taint.ts';
 
 const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' };
 const TASK = { taskId: `t-${'0'.repeat(26)}` };
@@ -163,6 +165,25 @@ describe('what else is told of a call', () => {
     expect(used('user:github')).toMatchObject({ credential: 'user', account: 'acme/ada' });
     expect(used('user:github', 'tenant:mail')).toMatchObject({ credential: 'tenant', account: 'acme' });
     expect(used('tenant:mail', 'github')).toMatchObject({ credential: 'shared', account: 'shared' });
+  });
+
+  it('PO-11: also a credential that only its way out injects, once', () => {
+    const rules = [
+      { host: 'api.example.com', credential: 'user:tracker' },
+      { host: 'cdn.example.com' },
+      { host: 'www.example.com', credential: 'user:tracker' },
+    ];
+    const egress = { rules, max_bytes: 5_000, max_connections: 1 };
+    expect(facts({}, {}, {}, { egress })).toMatchObject({ credential: 'user', account: 'acme/ada' });
+    const contract = contractWith({}, { credentials: ['tenant:mail'], egress });
+    expect(credentialHandles(contract)).toEqual(['tenant:mail', 'user:tracker']);
+    expect(mindsTaint({ ...contract, execution: { ...contract.execution, credentials: [] } })).toBe(true);
+  });
+
+  it('PO-11: whose account acts, where the credential itself says it', () => {
+    const input = { args: {}, actor: ADA, task: TASK, environment: 'development' as const, account: 'ada@tracker' };
+    const told = factsOf({ ...input, contract: contractWith({}, {}) });
+    expect(told).toMatchObject({ account: 'ada@tracker' });
   });
 
   it('PO-9: whether its task wants it confirmed, by tool or intent', () => {

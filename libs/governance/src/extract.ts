@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { compileRaise, type RaiseCondition, readPointer } from '@toolfabric/catalogue';
 import type { Actor, CallLimits, RiskGroup, TaintMark, TaskRecord, ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
+import { accountByHandles, credentialOf } from './credential-handles.ts';
 import { hostsOf } from './extract-hosts.ts';
 import { programFacts } from './extract-programs.ts';
 import { resourceOf } from './extract-resource.ts';
@@ -18,6 +19,8 @@ export interface FactsInput {
   readonly taint?: readonly TaintMark[];
   readonly roles?: readonly string[];
   readonly requestLimits?: CallFacts['requestLimits'];
+  /** Whose account acts outside, as the credentials say that the call acts with; told by their handles when left out. */
+  readonly account?: string;
 }
 
 export type CompiledRaises = readonly {
@@ -36,7 +39,7 @@ interface Found {
 }
 
 /** The texts at the pointers; a list gives its items. What is not there is not reached. */
-const textsAt = (args: unknown, pointers: readonly string[] = []): Found[] =>
+export const textsAt = (args: unknown, pointers: readonly string[] = []): Found[] =>
   pointers.flatMap((pointer) => {
     const value = readPointer(args, pointer);
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -44,6 +47,10 @@ const textsAt = (args: unknown, pointers: readonly string[] = []): Found[] =>
       typeof item === 'string' ? [{ pointer: Array.isArray(value) ? `${pointer}/${index}` : pointer, text: item }] : [],
     );
   });
+
+/** Hosts that every call of the tool may reach; a suffix and `*` name none that could be judged before. */
+const fixedHosts = ({ execution: { egress } }: ToolContract): string[] =>
+  (egress?.rules ?? []).map(({ host }) => host).filter((host) => !host.startsWith('*'));
 
 const pathsOf = (texts: readonly Found[]): string[] =>
   [...new Set(texts.map(({ text }) => posix.normalize(text).replace(/(?<=.)\/$/, '')))].sort();
@@ -79,18 +86,6 @@ const leastLimits = (...given: readonly (CallLimits | undefined)[]): CallLimits 
   return least.length === 0 ? undefined : Object.fromEntries(least);
 };
 
-/** A handle says whose it is by its beginning; one that says nothing is taken for everybody's. */
-const credentialOf = ({ execution }: ToolContract): CallFacts['credential'] => {
-  const owners = execution.credentials.map((handle) => /^(user|tenant):/.exec(handle)?.[1] ?? 'shared');
-  if (owners.includes('shared')) return 'shared';
-  return owners.includes('tenant') ? 'tenant' : owners.includes('user') ? 'user' : 'none';
-};
-
-const accountOf = ({ tenant, user }: Actor, credential: CallFacts['credential']): string | undefined => {
-  if (credential === 'none') return undefined;
-  return credential === 'user' ? `${tenant}/${user}` : credential === 'tenant' ? tenant : 'shared';
-};
-
 const asksToConfirm = ({ name, capability }: ToolContract, { constraints }: FactsInput['task']): boolean =>
   (constraints?.confirm ?? []).some((named) => named === name || named === capability.intent);
 
@@ -103,11 +98,11 @@ export const factsOf = (input: FactsInput): CallFacts => {
   const requestLimits = leastLimits(input.requestLimits, task.constraints?.limits);
   const { governance } = contract;
   const credential = credentialOf(contract);
-  const account = accountOf(actor, credential);
+  const account = input.account ?? accountByHandles(actor, credential);
   const ran = programFacts(contract, args);
   const written = [...textsAt(args, governance.writes), ...ran.writes.map((text) => ({ pointer: '', text }))];
   return {
-    hosts: hostsOf(textsAt(args, governance.hosts)),
+    hosts: [...new Set([...hostsOf(textsAt(args, governance.hosts)), ...fixedHosts(contract)])].sort(),
     paths: pathsOf([...written, ...textsAt(args, governance.executes)]),
     writes: pathsOf(written),
     programs: ran.programs,

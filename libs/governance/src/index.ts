@@ -5,6 +5,8 @@ export * from './constraints/check-constraints.ts';
 export * from './constraints/confined-handlers.ts';
 export * from './constraints/glob.ts';
 export * from './constraints/writable-places.ts';
+export * from './credential-handles.ts';
+export * from './egress/egress-rules.ts';
 export * from './extract.ts';
 export * from './extract-hosts.ts';
 export * from './extract-programs.ts';

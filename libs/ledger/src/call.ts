@@ -35,7 +35,13 @@ export type CallEvent =
   /** The same epoch for anybody: its message was taken back from the pin slot. */
   | { readonly type: 'unpin'; readonly pin: string }
   | { readonly type: 'end'; readonly outcome: Outcome | DeniedOutcome; readonly attempt: number; readonly at: number }
-  | { readonly type: 'probed'; readonly asked: number; readonly nextAt: number }
+  | {
+      readonly type: 'probed';
+      readonly asked: number;
+      readonly nextAt: number;
+      /** Every way out of the present epoch was seen closed before this question. */
+      readonly fenced?: boolean;
+    }
   /** The n-th question was answered, and nothing follows from it. */
   | { readonly type: 'answered'; readonly n: number; readonly answer: ProbeAnswerName }
   /** Protocol 4: the other side knows nothing of its key, so that it may run for the first time. */
@@ -129,6 +135,10 @@ const clearHistory = ({ probe, ...call }: CallRecord): CallRecord => ({
   ...(probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } }),
 });
 
+/** The first question behind the fence of an epoch is the one that counts from. */
+const fencedBy = ({ epoch, probe }: CallRecord, { asked, fenced }: Extract<CallEvent, { type: 'probed' }>) =>
+  fenced !== true || probe?.fenced?.epoch === epoch ? {} : { fenced: { epoch, from: asked } };
+
 const decidedBy = ({ decision }: CallRecord, policyVersion = decision.policyVersion): CallRecord['decision'] => ({
   ...decision,
   policyVersion,
@@ -166,7 +176,7 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
       return end(call, event);
     case 'probed':
       return isAsking(call)
-        ? { ...call, probe: { ...call.probe, asked: event.asked, nextAt: event.nextAt } }
+        ? { ...call, probe: { ...call.probe, asked: event.asked, nextAt: event.nextAt, ...fencedBy(call, event) } }
         : undefined;
     case 'answered':
       return isAsking(call) && call.probe?.asked === event.n && call.probe.last !== event.answer

@@ -3,6 +3,7 @@ export * from './call.ts';
 export * from './change-record.ts';
 export * from './claim.ts';
 export * from './delivery.ts';
+export * from './fence.ts';
 export * from './home.ts';
 export * from './keys.ts';
 export * from './operation.ts';

@@ -39,6 +39,10 @@ export const POLICY_KEY = 'policy.mark';
 export const leaseKey = (shard: number): string => `shard.${shard}`;
 export const lifePrefix = (kind: string): string => `live.${kind}`;
 export const lifeKey = (kind: string, incarnation: string): string => `${lifePrefix(kind)}.${incarnation}`;
+/** Beside each other in their own buckets: the floors of calls, and the life signs of egress processes. */
+export const floorKey = (tenant: string, callId: string): string => `floor.${tenant}.${callToken(callId)}`;
+export const doorPrefix = 'door';
+export const doorKey = (incarnation: string): string => `${doorPrefix}.${incarnation}`;
 /** Pin slots are provisioned, one consumer each, and numbered from 0. */
 export const pinSlot = (index: number): string => `p${index}`;
 /** The lease of a pin slot stands beside the life signs of its kind. */

@@ -1,5 +1,5 @@
 import { type Actor, effectOf, type RiskGroup, type ToolContract } from '@toolfabric/contract';
-import { readsShell, riskLevel, startsPrograms } from '@toolfabric/governance';
+import { credentialHandles, readsShell, riskLevel, startsPrograms } from '@toolfabric/governance';
 import { recordType } from './argument-types.ts';
 import type { Unknown } from './formula.ts';
 
@@ -120,7 +120,7 @@ export const listingQuestion = ({
   environment,
 }: ListingInput): OpenQuestion => {
   const groups = [...new Set([contract.governance.risk, risk])];
-  const isSafe = contract.execution.credentials.length === 0;
+  const isSafe = credentialHandles(contract).length === 0;
   const known: Record<string, Symbolic> = {
     task: openRecord('context.task', ['id', 'writable', 'forbiddenHosts'], { tenant }, ['writable']),
     tool: openRecord('context.tool', [], {

@@ -3,6 +3,9 @@ import type {
   CallRecord,
   Claim,
   DeadLetter,
+  DoorLife,
+  EgressFloor,
+  EgressRevocation,
   FabricEvent,
   LifeSign,
   OpenEntry,
@@ -126,6 +129,16 @@ export interface Bells {
   ring(kind: string, callId: string): void;
 }
 
+/** The router's way to the egress processes. */
+export interface Doors {
+  readonly floors: Store<EgressFloor>;
+  readonly lives: Store<DoorLife>;
+  /** A lossy hint to all of them. */
+  ring(revocation: EgressRevocation): void;
+  /** Asks one of them to close; true when it answered that everything is closed, false when it did not answer in time. */
+  close(incarnation: string, revocation: EgressRevocation, timeoutMs: number): Promise<boolean>;
+}
+
 /** Everything the router's procedures need from the outside. */
 export interface LedgerPorts {
   readonly calls: Store<CallRecord>;
@@ -150,6 +163,7 @@ export interface LedgerPorts {
   readonly results: Results;
   readonly events: EventLog;
   readonly bells: Bells;
+  readonly doors: Doors;
 }
 
 /** Everything a worker's runtime needs from the outside: its own kind and nothing else. */

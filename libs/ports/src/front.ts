@@ -12,6 +12,8 @@ export interface GatewayPorts {
   request(verb: RpcVerb, body: string, timeoutMs: number): Promise<string>;
   /** The same to the trace store, which may be absent: `RequestUnanswered` then. */
   askTrace(verb: TraceVerb, body: string, timeoutMs: number): Promise<string>;
+  /** The same to the keeper of credentials, which may be absent. */
+  askEgress(verb: string, body: string, timeoutMs: number): Promise<string>;
   /** Every settlement of every tenant; lossy. */
   onSettled(listener: (notice: SettledNotice) => void): void;
   /** Progress of one call, whichever kind runs it; returns the way to stop. Lossy. */

@@ -47,6 +47,15 @@ describe('where a call runs', () => {
     expect(choice.reasons.join(' ')).toContain('namespace');
   });
 
+  it('CL-6: a call with a network goes only where every executor of the pool has a way out', () => {
+    const network = { network: 'permit' as const };
+    const open = executor(['namespace'], { egress: true });
+    expect(chooseExecution(question({ cli: [open] }, {}, network)).kind).toBe('cli');
+    const half = question({ cli: [open, executor(['namespace'])] }, {}, network);
+    expect(refusal(half)).toMatchObject({ type: 'egress_unavailable' });
+    expect(chooseExecution(question({ cli: [executor(['namespace'])] })).kind).toBe('cli');
+  });
+
   it('RT-3: in the first pool of the contract that can, and says why the others cannot', () => {
     const live = {
       cli: [executor(['namespace'])],

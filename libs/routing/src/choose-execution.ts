@@ -2,7 +2,7 @@ import { ISOLATION_LEVELS, type Isolation, type LifeSign, type ToolContract } fr
 import { FabricError } from '@toolfabric/kernel';
 import { type InputTrust, isolationFloor, isolationRank, strongerOf, type Tenancy } from './isolation-floor.ts';
 
-export type LiveExecutor = Pick<LifeSign, 'incarnation' | 'state' | 'isolation' | 'handlers'>;
+export type LiveExecutor = Pick<LifeSign, 'incarnation' | 'state' | 'isolation' | 'handlers' | 'egress'>;
 
 export interface ExecutionQuestion {
   readonly contract: ToolContract;
@@ -16,7 +16,7 @@ export interface ExecutionQuestion {
 
 export interface RejectedKind {
   readonly kind: string;
-  readonly why: 'not_live' | 'handler_unknown' | 'isolation_missing';
+  readonly why: 'not_live' | 'handler_unknown' | 'no_egress' | 'isolation_missing';
   readonly reason: string;
 }
 
@@ -46,6 +46,10 @@ const tryKind = (kind: string, question: ExecutionQuestion, needed: Isolation): 
   if (lacking !== undefined) {
     return { kind, why: 'handler_unknown', reason: `${lacking.incarnation} of ${kind} does not know ${handler}` };
   }
+  const closed = alive.find(({ egress }) => egress !== true);
+  if (question.contract.execution.network === 'permit' && closed !== undefined) {
+    return { kind, why: 'no_egress', reason: `${closed.incarnation} of ${kind} has no way out` };
+  }
   return (
     commonLevel(alive, needed) ?? {
       kind,
@@ -57,7 +61,12 @@ const tryKind = (kind: string, question: ExecutionQuestion, needed: Isolation): 
 
 /** `sandbox_unavailable` only when waiting cannot help: each pool is there and none has the level. */
 const refusal = (contract: ToolContract, rejected: readonly RejectedKind[]): FabricError => {
-  const type = rejected.every(({ why }) => why === 'isolation_missing') ? 'sandbox_unavailable' : 'no_executor';
+  const are = (reason: RejectedKind['why']) => rejected.every(({ why }) => why === reason);
+  const type = are('isolation_missing')
+    ? 'sandbox_unavailable'
+    : are('no_egress')
+      ? 'egress_unavailable'
+      : 'no_executor';
   return new FabricError(type, `${contract.name}: ${rejected.map(({ reason }) => reason).join('; ')}`);
 };
 
@@ -65,7 +74,7 @@ const refusal = (contract: ToolContract, rejected: readonly RejectedKind[]): Fab
  * Where a call runs. The isolation is computed from risk, input trust and tenancy and is never below the minimum of
  * the contract; a level that is missing is refused and never replaced by a weaker one.
  *
- * Throws `no_executor` (retryable) or `sandbox_unavailable`.
+ * Throws `no_executor` or `egress_unavailable` (both retryable), or `sandbox_unavailable`.
  */
 export const chooseExecution = (question: ExecutionQuestion): ExecutionChoice => {
   const { contract, inputTrust, tenancy } = question;

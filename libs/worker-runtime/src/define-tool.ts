@@ -8,7 +8,7 @@ import type {
   WorkspaceRef,
 } from '@toolfabric/contract';
 import type { Clock, Faults, Json } from '@toolfabric/kernel';
-import type { ArtifactSession } from '@toolfabric/ports';
+import type { ArtifactSession, EgressSession } from '@toolfabric/ports';
 import type { z } from 'zod';
 import type { Redactor } from './redactor.ts';
 
@@ -20,6 +20,8 @@ export interface ToolContext {
   readonly operationKey: string;
   readonly actor: Actor;
   readonly taskId: string;
+  /** `execution.options` of the contract. */
+  readonly options: Readonly<Record<string, Json>>;
   /** Aborted at a cancel, at the deadline, when the claim is lost and when the worker must stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -41,6 +43,8 @@ export interface ToolContext {
   readonly analysis?: string | undefined;
   /** The artifact store with the leave of this call; none where the call has no leave, or the worker no store. */
   readonly artifacts: ArtifactSession | undefined;
+  /** The way out with the leave of this call; none where the call has no leave. It is closed when the tool ends. */
+  readonly egress: EgressSession | undefined;
   /** Rules of the contract and patterns of this tenant. Whatever is stored or said goes through it. */
   readonly redactor: Redactor;
   readonly faults: Faults;

@@ -16,7 +16,7 @@ export interface Life {
 }
 
 /** What a life sign says beside its beat. */
-export type LifeFacts = Pick<LifeSign, 'slots' | 'handlers' | 'isolation' | 'storage' | 'pin'>;
+export type LifeFacts = Pick<LifeSign, 'slots' | 'handlers' | 'isolation' | 'storage' | 'pin' | 'egress'>;
 
 /**
  * Renews `live.<kind>.<incarnation>` (protocol 10). An observer that sees no renewal stores `dead`; the renewal here

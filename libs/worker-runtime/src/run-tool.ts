@@ -1,7 +1,7 @@
 import type { Outcome, WorkBody } from '@toolfabric/contract';
 import { FabricError, type Json, toFabricError } from '@toolfabric/kernel';
 import { unknownOutcome } from '@toolfabric/ledger';
-import { StoreUnavailable } from '@toolfabric/ports';
+import { type EgressSession, StoreUnavailable } from '@toolfabric/ports';
 import { checkOutcome, MAX_INTENT_BYTES } from './bound-outcome.ts';
 import type { AnyTool, ProbeAnswer, ToolContext } from './define-tool.ts';
 import { plainRedactor, type Redactor, redactorOf } from './redactor.ts';
@@ -63,6 +63,7 @@ const contextOf = (
   body: WorkBody,
   redactor: Redactor,
   execution: OpenExecution,
+  egress: EgressSession | undefined,
   begun: () => void,
 ): ToolContext => ({
   callId: body.callId,
@@ -70,6 +71,7 @@ const contextOf = (
   operationKey: body.operation ?? body.parentCallId ?? body.callId,
   actor: body.actor,
   taskId: body.taskId,
+  options: (body.options ?? {}) as Readonly<Record<string, Json>>,
   signal: execution.signal,
   clock: ctx.clock,
   limits: body.decision.limits,
@@ -82,6 +84,7 @@ const contextOf = (
   boundFiles: body.mode === 'run' ? body.boundFiles : undefined,
   analysis: body.analysis,
   artifacts: body.permit === undefined ? undefined : ctx.artifacts?.session(body.permit, body.traceparent),
+  egress,
   redactor,
   faults: ctx.faults,
   progress: (message, fraction) =>
@@ -97,6 +100,13 @@ const contextOf = (
     ctx.faults.at('worker.started');
   },
 });
+
+/** The way out of one execution, where it has leave. */
+const sessionOf = ({ egress }: WorkerContext, body: WorkBody): EgressSession | undefined => {
+  if (body.egress === undefined) return undefined;
+  if (egress === undefined) throw new FabricError('egress_unavailable', 'this worker has no way out');
+  return egress.session(body.egress);
+};
 
 const call = async (tool: AnyTool, toolContext: ToolContext, body: WorkBody): Promise<Outcome> => {
   const { redactor, limits } = toolContext;
@@ -153,11 +163,13 @@ export const runTool = async (
     began = true;
   };
   let redactor = plainRedactor;
+  let egress: EgressSession | undefined;
   let outcome: Outcome;
   try {
     redactor = redactorOf(ctx, body);
+    egress = sessionOf(ctx, body);
     const open = { ...execution, ended: () => ended.signal.aborted };
-    const running = call(tool, contextOf(ctx, body, redactor, open, begun), body);
+    const running = call(tool, contextOf(ctx, body, redactor, open, egress, begun), body);
     const first = await Promise.race([running, givenUp(ctx, execution.signal, ended.signal)]);
     if (first === 'given_up') {
       ctx.strays.add(running);
@@ -168,6 +180,7 @@ export const runTool = async (
     outcome = endOfThrown(ctx, body, execution.signal.aborted ? stopError(execution.signal) : thrown, began, redactor);
   } finally {
     ended.abort('over');
+    await egress?.close();
   }
   return { ...outcome, usage: { ...outcome.usage, durationMs: Math.round(ctx.clock.monotonic() - startedAt) } };
 };

@@ -14,7 +14,7 @@ import {
   type Telemetry,
   type Verifier,
 } from '@toolfabric/kernel';
-import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
+import type { ArtifactStore, EgressDoor, WorkerPorts } from '@toolfabric/ports';
 import { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
 import { type HeldPin, holdPin } from './hold-pin.ts';
@@ -43,6 +43,8 @@ export interface WorkerOptions {
   /** Pin slots of its kind, as they were provisioned; with 0, or left out, it takes none. */
   readonly pinSlots?: number;
   readonly artifacts?: ArtifactStore;
+  /** The way out of this pod; without it calls that go out are refused. */
+  readonly egress?: EgressDoor;
   /** At least 32 bytes, the same in every service; without it the marks of two processes cannot be compared. */
   readonly redactionSecret?: Uint8Array;
   readonly incarnation?: string;
@@ -70,6 +72,7 @@ const compile = (options: WorkerOptions): WorkerContext => ({
   tools: new Map(options.tools.map((tool) => [tool.handler, tool])),
   verifier: options.verifier,
   artifacts: options.artifacts,
+  egress: options.egress,
   redactionSecret: options.redactionSecret ?? randomBytes(32),
   clock: options.clock ?? systemClock,
   pace: options.pace,
@@ -116,6 +119,7 @@ export const runWorker = async (options: WorkerOptions): Promise<RunningWorker> 
     isolation: [...isolation],
     handlers: [...ctx.tools.keys()],
     ...(storage === undefined ? {} : { storage }),
+    ...(options.egress === undefined ? {} : { egress: true }),
   });
   const pin = await leasePin(ctx, life, options.pinSlots ?? 0);
   ctx.ports.onBell((text) => (hearPolicy(ctx, text) ? undefined : ctx.bells.get(text)?.()));

@@ -1,5 +1,5 @@
 import type { Clock, Faults, Logger, Pace, Telemetry, Verifier } from '@toolfabric/kernel';
-import type { ArtifactStore, WorkerPorts } from '@toolfabric/ports';
+import type { ArtifactStore, EgressDoor, WorkerPorts } from '@toolfabric/ports';
 import type { BackgroundRuns } from './background-runs.ts';
 import type { AnyTool } from './define-tool.ts';
 import type { Strays } from './strays.ts';
@@ -15,6 +15,8 @@ export interface WorkerContext {
   readonly verifier: Verifier;
   /** None where this worker has no artifact store. */
   readonly artifacts: ArtifactStore | undefined;
+  /** None where this worker has no way out. */
+  readonly egress: EgressDoor | undefined;
   /** Of the installation: makes the marks of redacted secrets. */
   readonly redactionSecret: Uint8Array;
   readonly clock: Clock;

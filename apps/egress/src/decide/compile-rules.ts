@@ -11,15 +11,29 @@ export interface Rule {
   /** Canonical; with `suffix` the part behind `*.`. */
   readonly host: string;
   readonly suffix: boolean;
+  /** Fits every host. */
+  readonly any: boolean;
   readonly scheme: 'https' | 'http';
   readonly ports: readonly number[];
   /** The exchange must be read to keep it. */
   readonly reads: boolean;
 }
 
+/** For reading alone. */
+const READING = ['GET', 'HEAD'];
+
+const checkAny = ({ methods, addresses, credential, keys }: EgressRule): void => {
+  const reads = methods?.every((method) => READING.includes(method)) ?? false;
+  if (!reads || addresses !== undefined || credential !== undefined || keys !== undefined)
+    throw new Refused('permit_malformed');
+};
+
 const compileRule = (written: EgressRule, index: number): Rule => {
+  const any = written.host === '*';
+  if (any) checkAny(written);
   const suffix = written.host.startsWith('*.');
-  const { host, address } = parseHost(suffix ? written.host.slice(2) : written.host);
+  const named = { host: '', address: undefined };
+  const { host, address } = any ? named : parseHost(suffix ? written.host.slice(2) : written.host);
   if (suffix && address !== undefined) throw new Refused('permit_malformed');
   const scheme = written.scheme ?? 'https';
   if (scheme === 'http' && written.keys !== undefined) throw new Refused('permit_malformed');
@@ -32,6 +46,7 @@ const compileRule = (written: EgressRule, index: number): Rule => {
     written,
     host,
     suffix,
+    any,
     scheme,
     ports: written.ports ?? [scheme === 'https' ? 443 : 80],
     reads: scheme === 'http' || [written.methods, written.paths, written.credential, written.keys].some(Boolean),

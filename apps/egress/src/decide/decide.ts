@@ -5,7 +5,15 @@ import type { Rule } from './compile-rules.ts';
 
 /** By whole labels: `*.` stands for one label or more, and for no address. */
 const fitsHost = (rule: Rule, target: Target): boolean =>
-  rule.suffix ? target.address === undefined && target.host.endsWith(`.${rule.host}`) : target.host === rule.host;
+  rule.any ||
+  (rule.suffix ? target.address === undefined && target.host.endsWith(`.${rule.host}`) : target.host === rule.host);
+
+/** A prohibition means the whole of a suffix, itself too. */
+export const isExcepted = (except: readonly string[] = [], { host }: Target): boolean =>
+  except.some((pattern) => {
+    const named = pattern.startsWith('*.') ? pattern.slice(2) : pattern;
+    return host === named || (named !== pattern && host.endsWith(`.${named}`));
+  });
 
 /**
  * The rules under which a connection may go there, in their order. Throws when none does: `host_not_permitted`,

@@ -96,11 +96,15 @@ const exchange = (
   const asked = request({ method, path, headers, agent: outlet.agentFor(rule), setDefaultHeaders: false });
   const onClientGone = () => asked.destroy();
   res.once('close', onClientGone);
-  asked.once('socket', (socket) => tellAllowed(ctx, way, allowed, socket.remoteAddress));
+  let isSent = false;
+  asked.once('socket', (socket) => {
+    isSent = true;
+    tellAllowed(ctx, way, allowed, socket.remoteAddress);
+  });
   asked.once('error', (thrown) => {
     // As it would be without a door between: the client tries again by itself.
     if (asked.reusedSocket && !res.headersSent) connection.end();
-    reject(thrown instanceof Refused || !isParseError(thrown) ? thrown : new Refused('response_malformed', thrown));
+    reject(thrown instanceof Refused ? thrown : brokenBy(thrown, isSent));
   });
   // Nothing asked for it, and nothing could hold it to the rules.
   asked.once('upgrade', (_, socket) => {
@@ -120,7 +124,10 @@ const exchange = (
   return promise;
 };
 
-const isParseError = (thrown: Error) => (thrown as NodeJS.ErrnoException).code?.startsWith('HPE_') ?? false;
+const brokenBy = (thrown: NodeJS.ErrnoException, isSent: boolean): Refused => {
+  if (thrown.code?.startsWith('HPE_')) return new Refused('response_malformed', thrown);
+  return new Refused(isSent ? 'host_broke' : 'connect_failed', thrown);
+};
 
 const answerWith = async ({ connection }: Way, answer: IncomingMessage, res: ServerResponse): Promise<void> => {
   const headers = endToEnd(answer.rawHeaders);

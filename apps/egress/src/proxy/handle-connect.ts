@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Rule } from '../decide/compile-rules.ts';
-import { rulesFor } from '../decide/decide.ts';
+import { isExcepted, rulesFor } from '../decide/decide.ts';
 import type { EgressContext } from '../egress-context.ts';
 import { writeRefusal } from '../http/send-refusal.ts';
 import type { OpenPermit } from '../permits/open-permit.ts';
@@ -36,6 +36,7 @@ export const handleConnect = async (
     seen.permit = ctx.table.find(proxyToken(req.headers));
     seen.target = parseTarget(req.url ?? '');
     checkRequest(req, seen.target, ctx.limits.headerCount);
+    if (isExcepted(seen.permit.permit.except, seen.target)) throw new Refused('host_not_permitted');
     const rules = rulesFor(seen.permit.rules, seen.target);
     if (rules.some((rule) => rule.scheme === 'https' && rule.reads) && ctx.leaves === undefined) {
       throw new Refused('tls_unavailable');

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { rulesFor } from '../decide/decide.ts';
+import { isExcepted, rulesFor } from '../decide/decide.ts';
 import type { EgressContext } from '../egress-context.ts';
 import { sendRefusal } from '../http/send-refusal.ts';
 import type { OpenPermit } from '../permits/open-permit.ts';
-import { reasonOf } from '../refuse.ts';
+import { Refused, reasonOf } from '../refuse.ts';
 import { parseAbsolute, type Target } from '../target/parse-target.ts';
 import { proxyToken } from './authenticate.ts';
 import { forwardRequest } from './forward-request.ts';
@@ -18,6 +18,7 @@ export const handlePlain = async (ctx: EgressContext, req: IncomingMessage, res:
     seen.permit = ctx.table.find(proxyToken(req.headers));
     const { target, path } = parseAbsolute(req.url ?? '');
     seen.target = target;
+    if (isExcepted(seen.permit.permit.except, target)) throw new Refused('host_not_permitted');
     const rules = rulesFor(seen.permit.rules, target, 'http');
     const connection = seen.permit.connect(ctx.limits);
     await forwardOnce(ctx, { permit: seen.permit, connection, target, scheme: 'http', rules, since }, req, res, path);

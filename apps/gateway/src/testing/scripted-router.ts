@@ -104,7 +104,8 @@ export class ScriptedRouter {
         }
         return reply;
       },
-      askTrace: async (verb, body) => {
+      askEgress: () => Promise.reject(new Error('there is no egress')),
+    askTrace: async (verb, body) => {
         this.asked.push({ verb, body });
         if (this.onTrace === undefined) throw new RequestUnanswered('no trace store');
         return this.onTrace(verb, body);

@@ -1,12 +1,12 @@
 import type { CallRecord, Outcome, TaintRecord } from '@toolfabric/contract';
-import { addTaint, outsideOrigin } from '@toolfabric/governance';
+import { addTaint, credentialHandles, outsideOrigin } from '@toolfabric/governance';
 import { changeRecord, taintKey } from '@toolfabric/ledger';
 import { callEvent } from '../call-events.ts';
 import type { RouterContext } from '../router-context.ts';
 
 /** Whether somebody's credential was used to read it. An internal call has no contract that could say so. */
 const isPrivate = async (ctx: RouterContext, call: CallRecord): Promise<boolean> =>
-  call.tool.digest !== '' && (await ctx.contractOf(call.tool)).execution.credentials.length > 0;
+  call.tool.digest !== '' && credentialHandles(await ctx.contractOf(call.tool)).length > 0;
 
 /**
  * Stored before an untrusted result from outside is released (design §8), for its agent, its user and its task: from

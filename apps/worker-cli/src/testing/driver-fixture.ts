@@ -115,6 +115,8 @@ export const contextFor = (
   approval: options.approval,
   boundFiles: options.boundFiles,
   analysis: options.analysis,
+  options: {},
+  egress: undefined,
   artifacts: options.artifacts,
   redactor: options.redactor ?? plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },

@@ -17,7 +17,8 @@ const forbids = (pattern: string, host: string): boolean => {
 
 const checkHosts = (forbidden: readonly string[], { execution, governance }: ToolContract, facts: CallFacts): void => {
   if (forbidden.length === 0) return;
-  if (execution.network !== 'none' && governance.hosts === undefined)
+  // With declared rules the way out keeps the prohibition itself, at every connection.
+  if (execution.network !== 'none' && execution.egress === undefined && governance.hosts === undefined)
     throw violated('the task forbids hosts, and which ones this tool reaches cannot be known before');
   for (const host of facts.hosts) {
     const pattern = forbidden.find((each) => forbids(each, host));

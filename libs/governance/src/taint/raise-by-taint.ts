@@ -1,5 +1,6 @@
 import type { ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
+import { credentialHandles } from '../credential-handles.ts';
 import { hostOf } from '../extract-hosts.ts';
 import { higherRisk } from '../risk-order.ts';
 
@@ -14,11 +15,11 @@ export const TAINT_RULES = {
 } as const;
 
 /** Whether taint can change what a call of this contract may do, or where it may run. */
-export const mindsTaint = ({ execution, governance }: ToolContract): boolean =>
-  governance.risk === 'privileged' ||
-  execution.network !== 'none' ||
-  execution.credentials.length > 0 ||
-  (governance.hosts?.length ?? 0) > 0;
+export const mindsTaint = (contract: ToolContract): boolean =>
+  contract.governance.risk === 'privileged' ||
+  contract.execution.network !== 'none' ||
+  credentialHandles(contract).length > 0 ||
+  (contract.governance.hosts?.length ?? 0) > 0;
 
 const elsewhere = (facts: CallFacts, isPermitted: (host: string) => boolean): string[] => {
   const origins = facts.taint.map((mark) => ({ host: hostOf(mark.origin), isPrivate: mark.private === true }));

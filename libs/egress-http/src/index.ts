@@ -1,0 +1,1 @@
+export { createEgressDoor, type DoorOptions } from './egress-door.ts';
