@@ -2,6 +2,7 @@ export * from './convert-approval.ts';
 export * from './convert-artifact.ts';
 export * from './convert-call.ts';
 export * from './convert-content.ts';
+export * from './convert-credential.ts';
 export * from './convert-error.ts';
 export * from './convert-limits.ts';
 export * from './convert-result.ts';
@@ -15,6 +16,11 @@ export * from './gen/toolfabric/v1/approval_service.ts';
 export * as wireArtifact from './gen/toolfabric/v1/artifact.ts';
 export * from './gen/toolfabric/v1/artifact_service.ts';
 export * as wireCall from './gen/toolfabric/v1/call.ts';
+export {
+  CredentialServiceClient,
+  type CredentialServiceServer,
+  CredentialServiceService,
+} from './gen/toolfabric/v1/credential_service.ts';
 export * from './gen/toolfabric/v1/registry_service.ts';
 export * as wireResult from './gen/toolfabric/v1/result.ts';
 export * as wireTask from './gen/toolfabric/v1/task.ts';
