@@ -19,6 +19,7 @@ export * from './parse-yaml.ts';
 export * from './raise-condition.ts';
 export * from './reconcile-query.ts';
 export * from './schema-changes.ts';
+export * from './search-contract.ts';
 export * from './template.ts';
 export * from './unenforced-fields.ts';
 export * from './write-yaml.ts';

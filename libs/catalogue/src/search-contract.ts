@@ -72,10 +72,10 @@ export const searchContract = (base: ToolContract, setup: SearchSetup): ToolCont
     throw new FabricError('contract_invalid', options.error.issues.map(({ message }) => message).join('; '));
   const idle = providers.find(({ provider, ...given }) => provider.kind === 'local' && Object.keys(given).length > 0);
   if (idle !== undefined) throw new FabricError('contract_invalid', 'the folder of the tenant needs no credential');
+  const chosen = options.data as ToolContract['execution']['options'];
   const { egress: _, network: __, ...execution } = base.execution;
   const rules = providers.flatMap(ruleOf);
-  if (rules.length === 0)
-    return { ...base, version, execution: { ...execution, network: 'none', options: options.data } };
+  if (rules.length === 0) return { ...base, version, execution: { ...execution, network: 'none', options: chosen } };
   return {
     ...base,
     version,
@@ -83,7 +83,7 @@ export const searchContract = (base: ToolContract, setup: SearchSetup): ToolCont
       ...execution,
       network: 'permit',
       egress: { rules: [...rules, ...(readsPages ? PAGES : [])], max_bytes: MAX_BYTES, max_connections: 16 },
-      options: options.data,
+      options: chosen,
     },
     governance: { ...base.governance, hosts: [] },
   };
