@@ -1,0 +1,120 @@
+import { FabricError } from '@toolfabric/kernel';
+import { type EgressResponse, type EgressSession, RequestBroken } from '@toolfabric/ports';
+import robotsParser from 'robots-parser';
+import { BODY_LIMITS, decodeBody } from '../content/decode-body.ts';
+
+/** Bytes of a robots.txt that are read (RFC 9309: at least 500 KiB). */
+const MAX_BYTES = 512 * 1024;
+/** Milliseconds that rules are kept (RFC 9309: at most a day). */
+const KEEP_MS = 3_600_000;
+/** Milliseconds that a site whose rules could not be had is left alone. */
+const RETRY_MS = 60_000;
+/** Milliseconds for one robots.txt. */
+const ASK_MS = 10_000;
+const MAX_SITES = 1_000;
+const MAX_REDIRECTS = 5;
+
+/** Its types name a default export that its module is itself. */
+const parseRobots = robotsParser as unknown as (
+  address: string,
+  text: string,
+) => { isAllowed(address: string, agent: string): boolean | undefined };
+
+/** Who asks, and by which way. What one tenant was told is not told to another. */
+export interface RobotsQuestion {
+  readonly tenant: string;
+  readonly egress: EgressSession;
+}
+
+interface Rules {
+  readonly allows: (url: URL) => boolean;
+  /** On the clock of this process, in milliseconds. */
+  readonly until: number;
+}
+
+/** The first group of RFC 9309, 2.3.1.3: not there means that everything is allowed. */
+const isMissing = (status: number): boolean => status >= 400 && status < 500 && status !== 429;
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+const isRefused = (thrown: unknown): boolean => thrown instanceof FabricError && thrown.type === 'egress_refused';
+
+/** The site could not be asked, for a reason of its own. */
+const isOfSite = (thrown: unknown): boolean =>
+  thrown instanceof RequestBroken ||
+  !(thrown instanceof FabricError) ||
+  thrown.type === 'content_refused' ||
+  thrown.type === 'host_unreachable';
+
+/**
+ * What the robots.txt of each site says about this agent, by RFC 9309: a 4xx allows everything, a 5xx, a 429 or a
+ * connection that fails forbids everything for a while, redirects are followed five times.
+ */
+export class RobotsBook {
+  readonly #agent: string;
+  readonly #now: () => number;
+  readonly #sites = new Map<string, Rules>();
+
+  /** @param now milliseconds on the clock of this process. */
+  constructor(agent: string, now: () => number) {
+    this.#agent = agent;
+    this.#now = now;
+  }
+
+  /** Rejects with the reason of `signal`, and with `denied_by_robots` where the site does not want it. */
+  async check(question: RobotsQuestion, url: URL, signal: AbortSignal): Promise<void> {
+    const rules = await this.#rulesOf(question, url.origin, signal);
+    if (!rules.allows(url))
+      throw new FabricError('denied_by_robots', `the robots.txt of ${url.host} does not allow this address`);
+  }
+
+  async #rulesOf({ tenant, egress }: RobotsQuestion, origin: string, signal: AbortSignal): Promise<Rules> {
+    const key = `${tenant} ${origin}`;
+    const known = this.#sites.get(key);
+    if (known !== undefined && known.until > this.#now()) return known;
+    const rules = await this.#ask(egress, origin, signal);
+    this.#sites.delete(key);
+    if (this.#sites.size >= MAX_SITES) this.#sites.delete(this.#sites.keys().next().value ?? '');
+    this.#sites.set(key, rules);
+    return rules;
+  }
+
+  async #ask(egress: EgressSession, origin: string, signal: AbortSignal): Promise<Rules> {
+    const nothing: Rules = { allows: () => false, until: this.#now() + RETRY_MS };
+    const everything: Rules = { allows: () => true, until: this.#now() + KEEP_MS };
+    const until = AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]);
+    try {
+      const response = await this.#follow(egress, new URL('/robots.txt', origin), until);
+      if (response === undefined) return everything;
+      const { status, headers, body } = response;
+      if (status !== 200) response.discard();
+      if (isMissing(status) || isRedirect(status)) return everything;
+      if (status !== 200) return nothing;
+      const limits = { ...BODY_LIMITS, maxBytes: MAX_BYTES };
+      const { bytes } = await decodeBody(body, headers['content-encoding'], limits, until);
+      const robots = parseRobots(new URL('/robots.txt', origin).href, bytes.toString('utf8'));
+      return { ...everything, allows: (url) => robots.isAllowed(url.href, this.#agent) !== false };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      // What the way out itself refuses is told as it is: it is not the site that says so.
+      if (!isOfSite(thrown)) throw thrown;
+      return nothing;
+    }
+  }
+
+  /** Undefined where the rules stand on a host that this call may not reach: for it there are none. */
+  async #follow(egress: EgressSession, first: URL, signal: AbortSignal): Promise<EgressResponse | undefined> {
+    let url = first;
+    for (let hop = 0; ; hop += 1) {
+      const asked = egress.request({ method: 'GET', url, headers: { 'user-agent': this.#agent }, signal });
+      const response = await asked.catch((thrown: unknown) => {
+        if (hop > 0 && isRefused(thrown)) return undefined;
+        throw thrown;
+      });
+      const to = response?.headers['location'];
+      if (response === undefined || !isRedirect(response.status) || to === undefined) return response;
+      if (hop === MAX_REDIRECTS || !URL.canParse(to, url.href)) return response;
+      response.discard();
+      url = new URL(to, url.href);
+      if (url.protocol !== 'https:' && url.protocol !== 'http:') return response;
+    }
+  }
+}
