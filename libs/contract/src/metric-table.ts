@@ -2,7 +2,7 @@
  * Every number that a service serves at `GET /metrics`: one table, which `docs/metrics.md` is held equal to. Labels have
  * few values: tools are those of the registry, error types those of the error table; never a user, task or call.
  */
-export type MetricRole = 'gateway' | 'router' | 'worker' | 'artifacts' | 'trace-writer';
+export type MetricRole = 'gateway' | 'router' | 'worker' | 'artifacts' | 'trace-writer' | 'egress';
 
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -276,6 +276,14 @@ export const METRIC_TABLE = {
     labels: [],
     by: ['trace-writer'],
   },
+
+  toolfabric_egress_attempts_total: {
+    type: 'counter',
+    help: 'What clients of the way out tried; verdict is allowed, refused or closed; reason is none for what went as wanted.',
+    labels: ['verdict', 'reason'],
+    by: ['egress'],
+  },
+  toolfabric_egress_permits: { type: 'gauge', help: 'Permits that are held.', labels: [], by: ['egress'] },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 type Rows = typeof METRIC_TABLE;

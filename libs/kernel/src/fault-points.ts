@@ -3,6 +3,7 @@
  * unless the configuration says that this is a test.
  */
 export const FAULT_POINTS = [
+  'egress.revoked',
   'router.after-open-and-call',
   'router.after-operation',
   'router.after-approval',

@@ -16,10 +16,13 @@ afterEach(() => {
 const namesIn = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name).sort();
 
 describe('the numbers of a service', () => {
-  it.each(['gateway', 'router', 'worker', 'artifacts', 'trace-writer'] as const)('of %s: its rows', async (role) => {
-    const rows = Object.entries<MetricRow>(METRIC_TABLE).filter(([, { by }]) => !by || by.includes(role));
-    expect(namesIn(await create(role).text())).toEqual(rows.map(([name]) => name).sort());
-  });
+  it.each(['gateway', 'router', 'worker', 'artifacts', 'trace-writer', 'egress'] as const)(
+    'of %s: its rows',
+    async (role) => {
+      const rows = Object.entries<MetricRow>(METRIC_TABLE).filter(([, { by }]) => !by || by.includes(role));
+      expect(namesIn(await create(role).text())).toEqual(rows.map(([name]) => name).sort());
+    },
+  );
 
   it('every name says what it is: counters end in _total, and times and sizes in their unit', () => {
     for (const [name, { type }] of Object.entries<MetricRow>(METRIC_TABLE)) {

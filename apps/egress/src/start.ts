@@ -1,0 +1,99 @@
+import { connectEgress, type EgressBus } from '@toolfabric/bus-nats';
+import { createVerifier, type Logger, randomId, systemClock } from '@toolfabric/kernel';
+import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
+import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
+import type { EgressConfig } from './config.ts';
+import { keepDoorAlive } from './life/door-life.ts';
+import { storedFloors } from './life/stored-floors.ts';
+import { type RunningEgress, startEgress } from './start-egress.ts';
+import { tellAttempts } from './tell-attempts.ts';
+import { loadAuthority } from './tls/load-authority.ts';
+
+/** What was asked before the socket opened finds nothing to close: whatever is opened later reads the stored floor. */
+const NOTHING = { closed: 0 };
+
+const openDoor = async (
+  config: EgressConfig,
+  bus: EgressBus,
+  telemetry: RunningTelemetry,
+  incarnation: string,
+): Promise<RunningEgress> => {
+  const { authority, socket, kinds, limits, extraCa, publicKeys } = config;
+  const pem = authority && (await loadAuthority(authority, systemClock.now()));
+  const verifier = createVerifier(publicKeys);
+  return startEgress(
+    { socket, kinds, limits, extraCa, verifier, ...(pem === undefined ? {} : { authority: pem }) },
+    {
+      attempts: tellAttempts({ events: telemetry.events, metrics: telemetry.metrics, clock: systemClock, incarnation }),
+      floors: storedFloors(bus.floors, bus.lives, incarnation),
+    },
+  );
+};
+
+/**
+ * Start order: connection, the ear for revocations, life sign, socket: so a router that stored a floor finds this process,
+ * or this process finds the floor (protocol 7). Stop order: the socket with all connections, the life sign, which says
+ * that everything is closed, the connection. One that may count as dead closes everything and ends.
+ */
+export const start = async (config: EgressConfig, log: Logger): Promise<RunningService> => {
+  const bus = await connectEgress({ ...config.bus, name: 'egress' });
+  const incarnation = `egress-${randomId()}`;
+  const telemetry = startTelemetry({
+    service: 'egress',
+    role: 'egress',
+    settings: config.telemetry,
+    events: bus.events,
+    isConnected: bus.isConnected,
+  });
+  bus.onRefused(tellRefusals(telemetry.metrics, log));
+  let door: RunningEgress | undefined;
+  const deafen = bus.onRevocation(incarnation, async (revocation) => {
+    const closed = (await door?.revoke(revocation)) ?? NOTHING;
+    config.faults.at('egress.revoked');
+    return closed;
+  });
+  const giveUp = async () => {
+    await door?.stop();
+    await telemetry.shutdown();
+    await bus.close();
+  };
+  try {
+    const { kinds, pace, healthPort } = config;
+    const life = await keepDoorAlive({ lives: bus.lives, incarnation, kinds, clock: systemClock, pace, log });
+    door = await openDoor(config, bus, telemetry, incarnation);
+    const running = door;
+    telemetry.metrics.gauge('toolfabric_egress_permits', {}, () => running.permits());
+    const health =
+      healthPort === undefined
+        ? undefined
+        : await startHealth(healthPort, () => true, {
+            isReady: () => bus.isConnected(),
+            metrics: telemetry.metricsText,
+            ...(config.healthHost === undefined ? {} : { host: config.healthHost }),
+          });
+    let stopping: Promise<void> | undefined;
+    const shutDown = async () => {
+      await running.stop();
+      await life.drained();
+      deafen();
+      await telemetry.shutdown();
+      await bus.close();
+      await health?.stop();
+    };
+    const lost = life.lost.then(async (reason) => {
+      log.error('egress.lost', { reason });
+      await running.stop();
+      return reason;
+    });
+    const busGone = bus.closed.then((reason) => `the bus is gone: ${reason}`);
+    return {
+      name: 'egress',
+      address: config.socket.path,
+      stop: () => (stopping ??= shutDown()),
+      failed: Promise.race([lost, busGone]).then((reason) => (stopping === undefined ? reason : new Promise(() => {}))),
+    };
+  } catch (thrown) {
+    await giveUp();
+    throw thrown;
+  }
+};
