@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { LedgerBus } from '@toolfabric/bus-nats';
 import { freePort } from '@toolfabric/bus-nats/testing';
 import { assertPublishable, contractDigests, parseContract } from '@toolfabric/catalogue';
@@ -14,24 +13,11 @@ import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } 
 import { TRACKER_CONTRACTS } from '../peers/tracker-worker/src/contracts.ts';
 import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
 import { readTruth } from '../peers/truth/src/tools.ts';
+import { APPS, type AppName, POOLS } from './cluster-apps.ts';
 import { ClusterTokens, type Who } from './cluster-tokens.ts';
+import { egressEnvironment, egressPlaces } from './egress-environment.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const APPS = {
-  router: join(ROOT, 'apps/router'),
-  gateway: join(ROOT, 'apps/gateway'),
-  cli: join(ROOT, 'apps/worker-cli'),
-  artifacts: join(ROOT, 'apps/artifacts'),
-  truth: join(ROOT, 'test/peers/truth'),
-  /** An outside issue tracker, and the worker of the pool `tracker` that writes to it. */
-  tracker: join(ROOT, 'test/peers/tracker'),
-  'tracker-worker': join(ROOT, 'test/peers/tracker-worker'),
-  'trace-writer': join(ROOT, 'apps/trace-writer'),
-} as const;
-export type AppName = keyof typeof APPS;
-
-/** The pool of a worker; its bus user is `worker-` and the pool. */
-const POOLS: Partial<Record<AppName, string>> = { cli: 'cli', truth: 'truth', 'tracker-worker': 'tracker' };
+export type { AppName } from './cluster-apps.ts';
 
 export const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' } as const;
 
@@ -59,6 +45,7 @@ export class Cluster {
   readonly #ports: Ports;
   /** Services that start from now on are told of the store. */
   #hasArtifacts = false;
+  #hasEgress = false;
   readonly #clients: FabricClient[] = [];
   readonly #tokens: ClusterTokens;
 
@@ -87,10 +74,14 @@ export class Cluster {
   /** Services as asked for, each ready, and the tools of the test pools published. */
   static async startWith(apps: readonly AppName[], options: ClusterOptions = {}): Promise<Cluster> {
     const tracked = apps.includes('tracker-worker') ? ['tracker'] : [];
-    const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...tracked] });
+    const web = apps.includes('web') ? ['web'] : [];
+    const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...tracked, ...web] });
     await cluster.publishTruth();
     if (tracked.length > 0) await cluster.publish(TRACKER_CONTRACTS);
     cluster.#hasArtifacts = apps.includes('artifacts');
+    cluster.#hasEgress = apps.includes('egress');
+    // The authority and the socket are there before a worker looks for them.
+    if (cluster.#hasEgress) await cluster.ensure('egress');
     await Promise.all(apps.map((app) => cluster.ensure(app)));
     return cluster;
   }
@@ -114,6 +105,11 @@ export class Cluster {
   truth(identity?: string) {
     const lines = readTruth(this.truthFile);
     return identity === undefined ? lines : lines.filter((line) => line.identity === identity);
+  }
+
+  /** The authority that vouches for hosts whose exchange the egress reads, and the socket. */
+  get egress(): ReturnType<typeof egressPlaces> {
+    return egressPlaces(this.directory);
   }
 
   get trackerAddress(): string {
@@ -171,6 +167,7 @@ export class Cluster {
   /** Starts a service; `faults` are armed fault points such as `worker.started:kill`. */
   spawn(app: AppName, faults = '', env: Record<string, string> = {}): SpawnedService {
     if (app === 'artifacts') this.#hasArtifacts = true;
+    if (app === 'egress') this.#hasEgress = true;
     const pool = POOLS[app];
     const user = pool === undefined ? app : `worker-${pool}`;
     const service = spawnService(APPS[app], {
@@ -193,6 +190,7 @@ export class Cluster {
       TOOLFABRIC_STATE_DIR: join(this.directory, 'state'),
       TOOLFABRIC_WORKSPACE_ROOTS: this.workspaceRoot,
       TOOLFABRIC_ALLOW_ROOT_OWNED: '1',
+      ...(this.#hasEgress ? egressEnvironment(app, this.directory, this.kinds) : {}),
       TRUTH_FILE: this.truthFile,
       TRACKER_FILE: this.trackerFile,
       TRACKER_PORT: String(this.#ports.tracker),
@@ -285,6 +283,7 @@ export class Cluster {
     this.token({ rights: ['registry:publish'] });
     writeFileSync(join(this.directory, 'signing.pem'), this.nats.signing.privateKey, { mode: 0o600 });
     writeFileSync(join(this.directory, 'redaction.key'), sha256Hex(`redaction ${this.directory}`), { mode: 0o600 });
+    writeFileSync(this.egress.vaultKeyFile, sha256Hex(`vault ${this.directory}`), { mode: 0o600 });
     writeFileSync(join(this.directory, 'public-keys.json'), JSON.stringify(this.nats.signing.publicKeys));
     writeFileSync(join(this.directory, 'bus-keys.json'), JSON.stringify(this.nats.busKeys));
     for (const [user, seed] of Object.entries(this.nats.seeds))
