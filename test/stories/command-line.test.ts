@@ -69,6 +69,8 @@ describe('toolfabric tools', () => {
       'git.status',
       'process.run',
       'test.run',
+      'url.fetch',
+      'web.search',
       'workspace.edit_file',
       'workspace.list_files',
       'workspace.read_file',

@@ -76,14 +76,15 @@ export const jsonOf = ({ stdout, stderr }: Ended): unknown => {
   return JSON.parse(lines[0]);
 };
 
-/** Command lines of living processes that name `text`: what a run left behind. */
+/** Command lines of living processes that name `text`, there or in their environment: what a run left behind. */
 export const processesNaming = (text: string): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
     .flatMap((pid) => {
       try {
-        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-        return words.includes(text) ? [`${pid} ${words}`] : [];
+        const [words, settings] = ['cmdline', 'environ'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+        const named = words?.includes(text) || settings?.includes(text);
+        return named ? [`${pid} ${words?.replaceAll('\0', ' ').trim()}`] : [];
       } catch {
         return [];
       }

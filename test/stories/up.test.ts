@@ -124,6 +124,36 @@ describe('toolfabric up', () => {
     expect(code).toBe(0);
   });
 
+  it('outlives an egress that was killed: the way out is a process of its own', async () => {
+    const up = startUp();
+    await isUp(up);
+    const egressPid = () =>
+      Number(
+        processesNaming(folder)
+          .find((line) => line.endsWith('egress/src/main.ts'))
+          ?.split(' ')[0],
+      );
+    const ask = async () => {
+      const url = 'url=http://127.0.0.1:9/';
+      const { stdout } = await runCommand([
+        'call',
+        'url.fetch',
+        '--workspace',
+        'empty',
+        url,
+        '--json',
+        '--state',
+        state(),
+      ]);
+      return stdout;
+    };
+    expect(await ask()).toContain('egress_refused');
+    const dead = egressPid();
+    process.kill(dead, 'SIGKILL');
+    await waitFor(() => egressPid() > 0 && egressPid() !== dead, { what: 'a new egress', timeoutMs: 20_000 });
+    await waitFor(async () => (await ask()).includes('egress_refused'), { what: 'its answer', timeoutMs: 20_000 });
+  });
+
   it('refuses a store of a newer nats-server, and says what to do', async () => {
     const up = startUp();
     await isUp(up);

@@ -1,10 +1,10 @@
 /**
- * Everything on one machine, in one process.
+ * Everything on one machine: in one process, beside the bus server and the way out, which are its children.
  *
  * U1 One `up` a state folder.
- * U2 Start order: bus, its streams, artifact store, trace writer, worker, router, gateway. Stop order: gateway, worker,
- *    router, trace writer, artifact store, streams, bus; the router goes after the worker, so that it settles what the
- *    worker's drain ended, and the trace writer after both, so that it takes in what they told last.
+ * U2 Start order: bus, its streams, artifact store, trace writer, egress, workers, router, gateway. Stop order: gateway,
+ *    workers, egress, router, trace writer, artifact store, streams, bus; the router goes after the workers, so that it
+ *    settles what their drain ended, and the trace writer after all of them, so that it takes in what they told last.
  * U3 Nothing of it outlives this process.
  */
 import { FabricError, type Logger, PACES } from '@toolfabric/kernel';
@@ -21,6 +21,7 @@ import { ensureSigningKeys } from './signing-keys.ts';
 import { startBus, startProvisioned } from './start-bus.ts';
 import { claimStateDir, stateFiles, writePrivate } from './state-dir.ts';
 import { takeStateLock } from './state-lock.ts';
+import { ensureVaultKey } from './vault-key.ts';
 
 export interface UpOptions {
   readonly stateDir: string;
@@ -70,14 +71,16 @@ const startEverything = async (
   const { config, stateDir } = options;
   const files = stateFiles(stateDir);
   const pace = PACES[config.pace];
-  const busOptions = { files, programs: findPrograms(config.path), pace, logger: loggerFor('bus') };
+  const programs = findPrograms(config.path);
+  const busOptions = { files, programs, pace, logger: loggerFor('bus') };
   ensureSigningKeys(files);
   ensureRedactionKey(files.redactionKey);
+  ensureVaultKey(files.vaultKey);
   const bus = await startBus(busOptions);
   const starters: readonly Starter[] = [
     async () => bus,
     () => startProvisioned(busOptions, bus),
-    ...serviceStarters({ ...options, ...config, files, bus: bus.address, loggerFor }),
+    ...serviceStarters({ ...options, ...config, files, bus: bus.address, setpriv: programs.setpriv, loggerFor }),
   ];
   return startAll(starters); // U2
 };
@@ -94,8 +97,9 @@ const startFailure = (thrown: unknown): FabricError => {
 
 /** U2: the last of these stops first. */
 const forStopping = (running: readonly RunningService[]): RunningService[] => {
-  const [bus, streams, artifacts, traces, worker, router, gateway] = running;
-  return [bus, streams, artifacts, traces, router, worker, gateway].filter((service) => service !== undefined);
+  const [bus, streams, artifacts, traces, egress, cli, web, router, gateway] = running;
+  const order = [bus, streams, artifacts, traces, router, egress, cli, web, gateway];
+  return order.filter((service) => service !== undefined);
 };
 
 const stopInTime = async (running: readonly RunningService[], logger: Logger): Promise<void> => {

@@ -5,7 +5,9 @@ import type { RunningService, Starter } from '@toolfabric/service-host';
 import { findProgram } from '../programs/find-program.ts';
 import { sampleFolder } from '../story/sample-repository.ts';
 import { publicFileOf, seedFileOf } from './bus-keys.ts';
+import { startEgressProcess } from './egress-process.ts';
 import { SIGNING_KID } from './signing-keys.ts';
+import { KINDS } from './start-bus.ts';
 import { makePrivateDir, type StateFiles } from './state-dir.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -22,6 +24,8 @@ export interface ServiceOptions {
   readonly allowRootOwned: boolean;
   readonly port: number;
   readonly path: string;
+  /** Where the system has it. */
+  readonly setpriv: string | undefined;
   /** Settings that a person gave beside what is made here. */
   readonly passedOn: Environment;
   loggerFor(service: string): Logger;
@@ -85,9 +89,24 @@ const traceStarter =
     return start(readConfig(environmentOf(options, 'trace-writer', own)), options.loggerFor('trace-writer'));
   };
 
+const egressStarter =
+  (options: ServiceOptions): Starter =>
+  () => {
+    const { files, setpriv, loggerFor } = options;
+    const env = environmentOf(options, 'egress', {
+      TOOLFABRIC_EGRESS_SOCKET: files.egress.socket,
+      TOOLFABRIC_EGRESS_KINDS: KINDS.join(','),
+      TOOLFABRIC_EGRESS_CA_CERT_FILE: files.egress.caFile,
+      TOOLFABRIC_EGRESS_CA_KEY_FILE: files.egress.caKeyFile,
+      TOOLFABRIC_EGRESS_CA_CREATE: '1',
+      TOOLFABRIC_VAULT_KEY_FILES: files.vaultKey,
+    });
+    return startEgressProcess({ files: files.egress, setpriv, env, logger: loggerFor('egress') });
+  };
+
 /**
- * The services in the order in which they start: the worker knows the artifact store, the router's first look finds the
- * worker, the gateway finds the router.
+ * The services in the order in which they start: workers know the artifact store and the way out, the router's first look
+ * finds the workers, the gateway finds the router.
  */
 export const serviceStarters = (options: ServiceOptions): readonly Starter[] => {
   let artifacts: Environment = {};
@@ -96,8 +115,14 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
     artifacts = { TOOLFABRIC_ARTIFACTS_URL: `http://${addressOf(service)}` };
     return service;
   };
-  const redaction = { TOOLFABRIC_REDACTION_KEY_FILE: options.files.redactionKey };
-  return [startArtifacts, traceStarter(options), ...callStarters(options, () => ({ ...artifacts, ...redaction }))];
+  const { redactionKey, egress } = options.files;
+  const given = {
+    TOOLFABRIC_REDACTION_KEY_FILE: redactionKey,
+    TOOLFABRIC_EGRESS_SOCKET: egress.socket,
+    TOOLFABRIC_EGRESS_CA_FILE: egress.caFile,
+  };
+  const calls = callStarters(options, () => ({ ...artifacts, ...given }));
+  return [startArtifacts, traceStarter(options), egressStarter(options), ...calls];
 };
 
 /** Where a machine keeps its programs; commands look there in any case. */
@@ -131,11 +156,19 @@ const callStarters = (options: ServiceOptions, shared: () => Environment): reado
   },
   async () => {
     const [{ readConfig }, { start }] = await Promise.all([
+      import('@toolfabric/worker-web/config'),
+      import('@toolfabric/worker-web/start'),
+    ]);
+    return start(readConfig(environmentOf(options, 'worker-web', shared())), options.loggerFor('worker-web'));
+  },
+  async () => {
+    const [{ readConfig }, { start }] = await Promise.all([
       import('@toolfabric/router/config'),
       import('@toolfabric/router/start'),
     ]);
     const own = {
       ...shared(),
+      TOOLFABRIC_KINDS: KINDS.join(','),
       TOOLFABRIC_SIGNING_KEY_FILE: options.files.signingKey,
       TOOLFABRIC_SIGNING_KID: SIGNING_KID,
     };

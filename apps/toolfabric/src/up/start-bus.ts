@@ -9,7 +9,7 @@ import { startProvisioning } from './provision.ts';
 import type { StateFiles } from './state-dir.ts';
 
 /** The pools of one machine. */
-export const KINDS = ['cli'] as const;
+export const KINDS = ['cli', 'web'] as const;
 
 export interface BusOptions {
   readonly files: StateFiles;

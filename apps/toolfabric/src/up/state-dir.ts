@@ -22,10 +22,18 @@ export const stateFiles = (root: string) => ({
   signingKey: join(root, 'keys', 'signing.pem'),
   publicKeys: join(root, 'keys', 'public-keys.json'),
   redactionKey: join(root, 'keys', 'redaction.key'),
+  vaultKey: join(root, 'keys', 'vault.key'),
   tokens: join(root, 'tokens.json'),
   workspaces: join(root, 'workspaces'),
   artifacts: join(root, 'artifacts'),
   traces: join(root, 'traces'),
+  egress: {
+    folder: join(root, 'egress'),
+    socket: join(root, 'egress', 'socket'),
+    log: join(root, 'egress', 'egress.log'),
+    caFile: join(root, 'keys', 'egress-ca.pem'),
+    caKeyFile: join(root, 'keys', 'egress-ca.key'),
+  },
   nats: {
     config: join(root, 'nats', 'server.conf'),
     log: join(root, 'nats', 'server.log'),
