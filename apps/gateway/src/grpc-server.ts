@@ -5,6 +5,8 @@ import {
   ApprovalServiceService,
   type ArtifactServiceServer,
   ArtifactServiceService,
+  type CredentialServiceServer,
+  CredentialServiceService,
   type RegistryServiceServer,
   RegistryServiceService,
   type ToolServiceServer,
@@ -32,10 +34,11 @@ export interface Services {
   readonly traces: TraceServiceServer;
   readonly approvals: ApprovalServiceServer;
   readonly unknown: UnknownServiceServer;
+  readonly credentials: CredentialServiceServer;
 }
 
 export const createGrpcServer = (
-  { tools, registry, artifacts, traces, approvals, unknown }: Services,
+  { tools, registry, artifacts, traces, approvals, unknown, credentials }: Services,
   messageBytes: number,
 ): Server => {
   const server = new Server(optionsOf(messageBytes));
@@ -45,6 +48,7 @@ export const createGrpcServer = (
   server.addService(withReadableRequests(TraceServiceService), traces);
   server.addService(withReadableRequests(UnknownServiceService), unknown);
   server.addService(withReadableRequests(ApprovalServiceService), approvals);
+  server.addService(withReadableRequests(CredentialServiceService), credentials);
   return server;
 };
 

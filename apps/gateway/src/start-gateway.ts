@@ -12,6 +12,7 @@ import { createApprovalService } from './approval-service.ts';
 import { ArtifactAccess } from './artifact-access.ts';
 import { createArtifactService } from './artifact-service.ts';
 import type { GatewayConfig } from './config.ts';
+import { createCredentialService } from './credential-service.ts';
 import { FrontDoor } from './front-door.ts';
 import { bind, createGrpcServer, shutDown } from './grpc-server.ts';
 import { Issuers } from './oidc/issuers.ts';
@@ -64,6 +65,7 @@ export const startGateway = async (
     traces: createTraceService(door, ports, config.hasTraces),
     approvals: createApprovalService({ door, router, clock, pace, stopping: leaving.signal }),
     unknown: createUnknownService(door, router, pace),
+    credentials: createCredentialService(door, ports),
   };
   const server = createGrpcServer(services, limits.messageBytes);
   const address = await bind(server, listen).catch((error) => {

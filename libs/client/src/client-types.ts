@@ -4,13 +4,17 @@ import type {
   BatchOutcome,
   CallLimits,
   CallView,
+  CredentialDraft,
+  CredentialRecord,
   DeclaredCommand,
+  EgressReplyOf,
   ModelTool,
   PayloadRecord,
   Resolution,
   ResolutionEvidence,
   RiskGroup,
   RpcReply,
+  SecretParts,
   Share,
   SpanRecord,
   TaskBudget,
@@ -198,6 +202,12 @@ export interface UnknownResolution {
   readonly note?: string;
 }
 
+/** A credential as its owner gives it. */
+export interface NewCredential extends Omit<CredentialDraft, 'sealed'> {
+  /** Sealed here to the key of the vault before it is sent; left out where a login brings it. */
+  readonly secret?: SecretParts;
+}
+
 export interface ArtifactRange extends RequestOptions {
   readonly from?: number;
   /** The byte after the last one. */
@@ -270,6 +280,26 @@ export interface FabricClient {
   grantBatch(batch: ApprovalBatch, options?: RequestOptions): Promise<{ batchId: string; outcomes: BatchOutcome[] }>;
   /** What waits, then every change, until the signal; reconnects when the gateway goes away. */
   watchApprovals(options?: RequestOptions): AsyncGenerator<ApprovalView, void, void>;
+  /**
+   * Adds a credential, or gives one that is there a new secret. Those of the tenant need the right `credentials:manage`,
+   * here and in the other verbs.
+   */
+  addCredential(credential: NewCredential, options?: RequestOptions): Promise<CredentialRecord>;
+  listCredentials(
+    page?: { readonly after?: string; readonly limit?: number },
+    options?: RequestOptions,
+  ): Promise<EgressReplyOf<'list'>>;
+  revokeCredential(handle: string, options?: RequestOptions): Promise<CredentialRecord>;
+  /** Makes one request to its test address. */
+  testCredential(handle: string, options?: RequestOptions): Promise<EgressReplyOf<'test'>>;
+  /** Where the browser of its owner has to go, to come back to `redirectUri` with the state. */
+  beginLogin(handle: string, redirectUri: string, options?: RequestOptions): Promise<EgressReplyOf<'beginLogin'>>;
+  /** With the address that the browser was sent back to. */
+  completeLogin(
+    handle: string,
+    came: { readonly state: string; readonly address: string },
+    options?: RequestOptions,
+  ): Promise<CredentialRecord>;
   putDraft(contract: Json, options?: RequestOptions): Promise<ToolSummary>;
   publish(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;
   deprecate(name: string, version: string, options?: RequestOptions): Promise<ToolSummary>;

@@ -2,6 +2,7 @@ import { systemClock } from '@toolfabric/kernel';
 import {
   ApprovalServiceClient,
   ArtifactServiceClient,
+  CredentialServiceClient,
   RegistryServiceClient,
   ToolServiceClient,
   TraceServiceClient,
@@ -12,6 +13,7 @@ import { artifactVerbs } from './artifact-verbs.ts';
 import { callVerbs } from './call-verbs.ts';
 import { CHANNEL_OPTIONS, channelCredentials } from './channel.ts';
 import type { ConnectOptions, FabricClient } from './client-types.ts';
+import { credentialVerbs } from './credential-verbs.ts';
 import { Requester } from './requester.ts';
 import { taskVerbs } from './task-verbs.ts';
 import { registryVerbs, toolVerbs } from './tool-verbs.ts';
@@ -29,6 +31,7 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
   const traces = new TraceServiceClient(options.address, credentials, shared);
   const approvals = new ApprovalServiceClient(options.address, credentials, shared);
   const unknown = new UnknownServiceClient(options.address, credentials, shared);
+  const keeper = new CredentialServiceClient(options.address, credentials, shared);
   const requester = new Requester(options.token, systemClock);
   return {
     ...taskVerbs(tools, requester),
@@ -39,6 +42,7 @@ export const connectFabric = (options: ConnectOptions): FabricClient => {
     ...registryVerbs(registry, requester),
     ...approvalVerbs(approvals, requester),
     ...unknownVerbs(unknown, requester),
+    ...credentialVerbs(keeper, requester),
     close: () => tools.close(),
   };
 };

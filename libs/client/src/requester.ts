@@ -2,6 +2,7 @@ import type { Metadata } from '@grpc/grpc-js';
 import { type Clock, FabricError } from '@toolfabric/kernel';
 import { requestMetadata } from './channel.ts';
 import type { RequestOptions } from './client-types.ts';
+import { fromServiceError } from './from-service-error.ts';
 import { retryUnavailable } from './retry-unavailable.ts';
 import { type UnaryMethod, unary } from './unary.ts';
 
@@ -32,6 +33,21 @@ export class Requester {
     const until = clock.monotonic() + timeoutMs;
     const attempt = async () => convert(await unary(method, request, metadata, until - clock.monotonic(), signal));
     return retryUnavailable(attempt, { until, signal, clock });
+  }
+
+  /** For what cannot be done twice: one attempt. */
+  async askOnce<Request, Response, T>(
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    convert: (response: Response) => T,
+    { signal, timeoutMs = REQUEST_MS }: RequestOptions,
+  ): Promise<T> {
+    try {
+      return convert(await unary(method, request, this.metadata, timeoutMs, signal));
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      throw fromServiceError(thrown);
+    }
   }
 
   metadataWith(traceparent: string | undefined): Metadata {

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { CredentialAudience, CredentialInjection, CredentialRecord, EGRESS_RPC, SealedSecret } from './credential.ts';
+import {
+  CredentialAudience,
+  CredentialInjection,
+  CredentialRecord,
+  EGRESS_RPC,
+  mayKeep,
+  SealedSecret,
+} from './credential.ts';
 import { credential, EGRESS_RPC_SAMPLES, sealedSecret } from './credential-samples.ts';
 
 const overWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -47,5 +54,15 @@ describe('PO-11: what a credential can say', () => {
 
   it('a secret that is longer than the bound does not come in', () => {
     expect(SealedSecret.safeParse({ ...sealedSecret, ciphertext: 'C'.repeat(64_001) }).success).toBe(false);
+  });
+});
+
+describe('PO-11: who keeps a credential', () => {
+  it('one’s own everybody, those of the tenant who has the right', () => {
+    expect(mayKeep([], 'user:tracker')).toBe(true);
+    for (const handle of ['tenant:registry', 'shared:x']) {
+      expect(mayKeep(['approvals:decide', 'credentials'], handle)).toBe(false);
+      expect(mayKeep(['credentials:manage'], handle)).toBe(true);
+    }
   });
 });

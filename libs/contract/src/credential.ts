@@ -116,6 +116,13 @@ export type SecretParts = z.infer<typeof SecretParts>;
 export const CredentialDraft = z.strictObject({ ...AboutCredential, sealed: SealedSecret.optional() });
 export type CredentialDraft = z.infer<typeof CredentialDraft>;
 
+/** To keep credentials that act for others of the tenant. */
+export const KEEP_RIGHT = 'credentials:manage';
+
+/** Whether rights are enough to add, revoke, test or log in to a credential: one's own is everybody's. */
+export const mayKeep = (rights: readonly string[], handle: CredentialHandle): boolean =>
+  handle.startsWith('user:') || rights.includes(KEEP_RIGHT);
+
 const ByHandle = { by: Approver, handle: CredentialHandle };
 
 /**

@@ -1,5 +1,6 @@
 export * from './canonical-json.ts';
 export * from './clock.ts';
+export * from './credential-key.ts';
 export * from './errors.ts';
 export * from './fault-points.ts';
 export * from './ids.ts';

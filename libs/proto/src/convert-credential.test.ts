@@ -51,16 +51,17 @@ const recordOverTheWire = (record: CredentialRecord) =>
   credentialFromWire(sent(wire.Credential, credentialToWire(record)));
 
 describe('PO-11: credentials on the wire', () => {
-  it.each([
-    ['whole', whole],
-    ['without what may be left out', least],
-    [
-      'with a client that has no scopes',
-      { ...whole, oauth: { issuer: 'https://l.example', clientId: 'c', scopes: [] } },
-    ],
-    ...CredentialKind.options.map((kind) => [kind, { ...whole, kind }] as const),
-    ...CredentialState.options.map((state) => [state, { ...whole, state }] as const),
-  ])('come back as they went, %s', (_name, record) => {
+  const records: readonly { readonly name: string; readonly record: CredentialRecord }[] = [
+    { name: 'whole', record: whole },
+    { name: 'without what may be left out', record: least },
+    {
+      name: 'with a client that has no scopes',
+      record: { ...whole, oauth: { issuer: 'https://l.example', clientId: 'c', scopes: [] } },
+    },
+    ...CredentialKind.options.map((kind) => ({ name: kind, record: { ...whole, kind } })),
+    ...CredentialState.options.map((state) => ({ name: state, record: { ...whole, state } })),
+  ];
+  it.each(records)('come back as they went, $name', ({ record }) => {
     expect(recordOverTheWire(record)).toStrictEqual(record);
     expect(() => CredentialRecord.parse(recordOverTheWire(record))).not.toThrow();
   });

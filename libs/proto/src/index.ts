@@ -16,6 +16,7 @@ export * from './gen/toolfabric/v1/approval_service.ts';
 export * as wireArtifact from './gen/toolfabric/v1/artifact.ts';
 export * from './gen/toolfabric/v1/artifact_service.ts';
 export * as wireCall from './gen/toolfabric/v1/call.ts';
+export * as wireCredential from './gen/toolfabric/v1/credential_service.ts';
 export {
   CredentialServiceClient,
   type CredentialServiceServer,

@@ -105,7 +105,7 @@ export class ScriptedRouter {
         return reply;
       },
       askEgress: () => Promise.reject(new Error('there is no egress')),
-    askTrace: async (verb, body) => {
+      askTrace: async (verb, body) => {
         this.asked.push({ verb, body });
         if (this.onTrace === undefined) throw new RequestUnanswered('no trace store');
         return this.onTrace(verb, body);
