@@ -36,7 +36,7 @@ const Environment = z.object({
   TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
   TOOLFABRIC_SIGNING_KEY_FILE: z.string().min(1),
   TOOLFABRIC_SIGNING_KID: z.string().min(1),
-  TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
+  TOOLFABRIC_KINDS: z.string().min(1).default('cli,web'),
   TOOLFABRIC_POLICY_DIR: z.string().min(1).optional(),
   TOOLFABRIC_QUOTAS: z.string().min(1).optional(),
   TOOLFABRIC_APPROVAL_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),

@@ -47,7 +47,7 @@ const Environment = z.object({
   TOOLFABRIC_CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }).optional(),
   TOOLFABRIC_CLICKHOUSE_USER: z.string().min(1).default('default'),
   TOOLFABRIC_CLICKHOUSE_PASSWORD_FILE: z.string().min(1).optional(),
-  TOOLFABRIC_KINDS: z.string().default('cli'),
+  TOOLFABRIC_KINDS: z.string().default('cli,web'),
   TOOLFABRIC_SIZES: z.enum(['laptop', 'cluster']).default('cluster'),
 });
 

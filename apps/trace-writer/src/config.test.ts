@@ -26,7 +26,7 @@ describe('configuration of the trace writer', () => {
   it('takes the embedded engine unless something else is said', () => {
     expect(readConfig(chdb)).toMatchObject({
       bus: { servers: ['nats://a', 'nats://b'], nkeySeed: 'SUSEED', publicKeys },
-      kinds: ['cli'],
+      kinds: ['cli', 'web'],
       store: { type: 'chdb', directory: '/var/lib/traces', memoryBytes: 1024 * 1024 * 1024, module: 'chdb' },
       retention: { days: 30, tenants: {} },
     });

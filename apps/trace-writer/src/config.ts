@@ -44,7 +44,7 @@ const Environment = z.object({
   TOOLFABRIC_NATS_URL: z.string().min(1),
   TOOLFABRIC_NKEY_SEED_FILE: z.string().min(1),
   TOOLFABRIC_BUS_KEYS_FILE: z.string().min(1),
-  TOOLFABRIC_KINDS: z.string().min(1).default('cli'),
+  TOOLFABRIC_KINDS: z.string().min(1).default('cli,web'),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TRACE_RETENTION_DAYS: Days.default(30),
   TOOLFABRIC_TRACE_TENANT_DAYS: TenantDays.default(() => ({})),

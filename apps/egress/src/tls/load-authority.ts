@@ -10,14 +10,17 @@ export interface AuthorityFiles {
   readonly create: boolean;
 }
 
-/** The authority in the files. Throws when it is none, has expired, or the key is not its own. */
+/** The authority in the files. Throws when it is none, has expired, or the key is not its own or not RSA. */
 export const loadAuthority = async ({ certFile, keyFile, create }: AuthorityFiles, now: number): Promise<Pem> => {
   if (create && !existsSync(certFile) && !existsSync(keyFile)) await writeAuthority(certFile, keyFile, now);
   const pem = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   const certificate = new X509Certificate(pem.cert);
   if (!certificate.ca || Date.parse(certificate.validTo) < now)
     throw new Error('the authority of the egress is not good');
-  if (!certificate.checkPrivateKey(createPrivateKey(pem.key))) throw new Error('the key is not that of the authority');
+  const key = createPrivateKey(pem.key);
+  // What makes the certificates of hosts reads no others.
+  if (key.asymmetricKeyType !== 'rsa') throw new Error('the authority of the egress has no RSA key');
+  if (!certificate.checkPrivateKey(key)) throw new Error('the key is not that of the authority');
   return pem;
 };
 

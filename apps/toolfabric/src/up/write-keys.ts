@@ -4,6 +4,7 @@ import { ensureBusKeys } from './bus-keys.ts';
 import { ensureRedactionKey } from './redaction-key.ts';
 import { ensureSigningKeys } from './signing-keys.ts';
 import { stateFiles, writePrivate } from './state-dir.ts';
+import { ensureVaultKey } from './vault-key.ts';
 
 export interface ClusterKeys {
   readonly out: string;
@@ -27,6 +28,7 @@ export const writeKeys = ({
   const publicKeys = ensureBusKeys(files.keys, kinds);
   ensureSigningKeys(files);
   ensureRedactionKey(files.redactionKey);
+  ensureVaultKey(files.vaultKey);
   const server = renderServerConfig({ kinds, publicKeys, host, port, storeDir, fileStoreBytes });
   writePrivate(files.nats.config, `${server}http: "${host}:8222"\n`);
   return { keys: files.keys, serverConfig: files.nats.config };

@@ -14,15 +14,16 @@ export const keys: Verb = {
     out: { type: 'string', value: 'DIR', help: 'folder to write to; keys that are there already are kept' },
     listen: { type: 'string', value: 'HOST:PORT', help: 'where the bus listens (0.0.0.0:4222)' },
     store: { type: 'string', value: 'DIR', help: 'where the bus stores, on its own machine (/data)' },
-    kind: { type: 'string', value: 'KIND', multiple: true, help: 'name of a pool of workers (cli)' },
+    kind: { type: 'string', value: 'KIND', multiple: true, help: 'name of a pool of workers (cli and web)' },
     ...JSON_FLAG,
   },
-  notes: 'Writes keys/<user>.nk, keys/signing.pem, keys/public-keys.json and nats/server.conf, readable by you alone.',
-  run: async ({ args, output }) => {
+  notes:
+    'Writes keys/<user>.nk, keys/signing.pem, keys/public-keys.json, keys/vault.key and nats/server.conf, for you alone.',
+  run: async ({ args, config, output }) => {
     const out = args.text('out');
     if (out === undefined) throw new UsageError('give --out DIR');
     const given = args.list('kind');
-    const kinds = given.length === 0 ? ['cli'] : given;
+    const kinds = given.length === 0 ? config.provision.kinds : given;
     if (!kinds.every((kind) => Token.safeParse(kind).success)) throw new UsageError(`--kind: ${kinds.join(', ')}`);
     const where = endpoint(args.text('listen') ?? '0.0.0.0:4222');
     const { writeKeys } = await import('../up/write-keys.ts');
@@ -47,7 +48,7 @@ export const provision: Verb = {
   usage: '',
   positionals: [0, 0],
   flags: { plan: { type: 'boolean', help: 'only say what differs; exit code 1 when something does' }, ...JSON_FLAG },
-  notes: `Reads TOOLFABRIC_NATS_URL, TOOLFABRIC_NKEY_SEED_FILE (of the user provisioner), TOOLFABRIC_KINDS (cli),
+  notes: `Reads TOOLFABRIC_NATS_URL, TOOLFABRIC_NKEY_SEED_FILE (of the user provisioner), TOOLFABRIC_KINDS (cli,web),
 TOOLFABRIC_SIZES (cluster or laptop) and TOOLFABRIC_PACE. Also empties the slot of the ring that the next week uses.`,
   run: async ({ args, config, output }) => {
     const { planBus, provisionBus } = await import('../up/run-provision.ts');
