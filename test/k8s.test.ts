@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Found, type Manifest, readKustomized } from './k8s/manifests.ts';
-import { needsOfOptional, PodSpec, podFaults, podOf } from './k8s/pod-rules.ts';
+import { containersOf, needsOfOptional, PodSpec, podFaults, podOf } from './k8s/pod-rules.ts';
 import { schemaFaults } from './k8s/strict-schema.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
@@ -22,8 +22,16 @@ const named = (found: readonly Found[]): [string, Found][] =>
   found.map((one) => [`${one.file} (${one.manifest.kind} ${one.manifest.metadata.name})`, one]);
 const podSpecOf = ({ manifest }: Found): PodSpec => PodSpec.parse(podOf(manifest)?.spec);
 
-/** The door stands beside executors that go out: none does yet. */
-const NOT_DEPLOYED = new Set(['egress']);
+/** Stands beside a worker, in its pod. */
+const SIDECAR = 'egress';
+/** The app of a container: of itself where it stands beside another. */
+const appIn = (found: Found, container: string): string | undefined => {
+  if (container === SIDECAR) return SIDECAR;
+  return folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
+};
+/** Workers that reach the outside. */
+const GO_OUT = ['worker-web'];
+const readApp = (app: string): string => readFileSync(path(`apps/${app}/src/config.ts`), 'utf8');
 
 describe('k8s/base', () => {
   it.each(named(all))('%s holds in strict mode', async (_name, { manifest }) => {
@@ -31,24 +39,26 @@ describe('k8s/base', () => {
   });
 
   it('has a folder for every app, and an app for every folder', () => {
-    const apps = foldersIn('apps').filter((app) => existsSync(path(`apps/${app}/src`)) && !NOT_DEPLOYED.has(app));
+    const apps = foldersIn('apps').filter((app) => existsSync(path(`apps/${app}/src`)) && app !== SIDECAR);
     const served = foldersIn('k8s/base').map((folder) => (folder in OTHERS ? OTHERS[folder] : folder));
     expect(served.filter((app) => app !== undefined).sort()).toEqual(apps.sort());
   });
 
   it.each(named(workloads))('%s runs restricted, with probes, resources and an image of its app', (_name, found) => {
     expect(podFaults(found.manifest)).toEqual([]);
-    const app = folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
-    const images = podSpecOf(found).containers.map(({ image }) => image);
-    expect(images).toEqual([app === undefined ? expect.stringMatching(/^nats:\d/) : `toolfabric/${app}`]);
+    for (const { name, image } of containersOf(podSpecOf(found))) {
+      const app = appIn(found, name);
+      expect(image).toEqual(app === undefined ? expect.stringMatching(/^nats:\d/) : `toolfabric/${app}`);
+    }
   });
 
   it.each(named(workloads))('%s sets only what its app reads', (_name, found) => {
-    const app = folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
-    if (app === undefined) return;
-    const config = readFileSync(path(`apps/${app}/src/config.ts`), 'utf8');
-    const set = podSpecOf(found).containers.flatMap(({ env }) => env.map(({ name }) => name));
-    expect(set.filter((name) => !config.includes(`${name}:`))).toEqual([]);
+    for (const { name: container, env } of containersOf(podSpecOf(found))) {
+      const app = appIn(found, container);
+      if (app === undefined) continue;
+      const config = readApp(app);
+      expect(env.map(({ name }) => name).filter((name) => !config.includes(`${name}:`))).toEqual([]);
+    }
   });
 
   it.each(named(workloads))(
@@ -63,10 +73,34 @@ describe('k8s/base', () => {
     },
   );
 
-  it.each(['router', 'gateway', 'worker-cli'])('takes further settings of the %s', (folder) => {
+  it.each(['router', 'gateway', 'worker-cli', 'worker-web'])('takes further settings of the %s', (folder) => {
     const found = workloads.filter((one) => folderOf(one) === folder);
     const settings = found.flatMap((one) => podSpecOf(one).containers.flatMap(({ envFrom }) => envFrom));
     expect(settings.map(({ configMapRef }) => configMapRef.name)).toEqual([`${folder}-settings`]);
+  });
+
+  it.each(GO_OUT)('%s has the egress beside it: its socket, but none of its keys', (folder) => {
+    const found = workloads.find((one) => folderOf(one) === folder) as Found;
+    const pod = podSpecOf(found);
+    const [worker, egress] = containersOf(pod);
+    expect(podOf(found.manifest)?.metadata.labels['toolfabric.dev/goes-out']).toBe('true');
+    expect(egress?.envFrom.map(({ configMapRef }) => configMapRef.name)).toEqual(['egress-settings']);
+    const setting = (container: typeof worker, name: string) => container?.env.find((one) => one.name === name)?.value;
+    expect(setting(egress, 'TOOLFABRIC_EGRESS_KINDS')).toBe(folder.replace('worker-', ''));
+    expect(setting(worker, 'TOOLFABRIC_EGRESS_SOCKET')).toBe(setting(egress, 'TOOLFABRIC_EGRESS_SOCKET'));
+    expect(egress?.securityContext['runAsUser']).not.toBe(pod.securityContext.runAsUser);
+    const seen = worker?.volumeMounts.map(({ name }) => name) ?? [];
+    expect(seen.filter((name) => ['vault-key', 'egress-authority', 'bus-key-egress'].includes(name))).toEqual([]);
+    const kept = egress?.volumeMounts.map(({ name }) => name) ?? [];
+    expect(kept).not.toContain('bus-key');
+    expect(kept).toEqual(expect.arrayContaining(['vault-key', 'egress-authority', 'bus-key-egress']));
+  });
+
+  it('goes out from no other pod', () => {
+    const out = workloads.filter(
+      (one) => podOf(one.manifest)?.metadata.labels['toolfabric.dev/goes-out'] !== undefined,
+    );
+    expect(out.map(folderOf).sort()).toEqual([...GO_OUT].sort());
   });
 
   it.each(named(workloads))('%s stops later than its service gives up', (_name, found) => {
@@ -97,7 +131,8 @@ describe('k8s/base', () => {
     for (const found of workloads.filter((one) => folderOf(one) !== 'nats')) {
       expect(podOf(found.manifest)?.metadata.labels['toolfabric.dev/bus-client']).toBe('true');
       const keys = podSpecOf(found).volumes.map(({ secret }) => secret?.['secretName']);
-      expect(keys.filter((name) => String(name).startsWith('bus-key-'))).toEqual([`bus-key-${folderOf(found)}`]);
+      const own = [`bus-key-${folderOf(found)}`, ...(GO_OUT.includes(folderOf(found)) ? ['bus-key-egress'] : [])];
+      expect(keys.filter((name) => String(name).startsWith('bus-key-'))).toEqual(own);
     }
   });
 });

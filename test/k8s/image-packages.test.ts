@@ -9,6 +9,8 @@ describe('the image', () => {
   it.each([
     ['router', ['@cedar-policy/cedar-wasm', 'unbash', '@toolfabric/policy-cedar', '@toolfabric/shell-analysis']],
     ['worker-cli', ['unbash', '@toolfabric/shell-analysis']],
+    ['worker-web', ['@mozilla/readability', 'defuddle', 'linkedom', 'turndown', 'unpdf', '@toolfabric/egress-http']],
+    ['egress', ['node-forge', 'oauth4webapi', 'ipaddr.js']],
     ['gateway', ['jose', '@grpc/grpc-js']],
     ['toolfabric', ['@cedar-policy/cedar-wasm', 'unbash', 'jose']],
   ])('of the %s has %j', (app, needed) => {
@@ -22,7 +24,7 @@ describe('the image', () => {
       expect(packagesOfImage(ROOT, app).names.has('@cedar-policy/cedar-wasm')).toBe(false);
   });
 
-  it.each(['router', 'worker-cli', 'gateway', 'artifacts', 'trace-writer', 'toolfabric'])(
+  it.each(['router', 'worker-cli', 'worker-web', 'egress', 'gateway', 'artifacts', 'trace-writer', 'toolfabric'])(
     'of the %s has no package that only a script could install',
     (app) => {
       // Protobufjs prints an advice about versions, and works without it.

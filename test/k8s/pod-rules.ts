@@ -4,6 +4,7 @@ import type { Manifest } from './manifests.ts';
 const Probe = z.looseObject({ httpGet: z.looseObject({ path: z.string() }) });
 const Mount = z.looseObject({ name: z.string(), mountPath: z.string().optional(), readOnly: z.boolean().optional() });
 const Container = z.looseObject({
+  name: z.string(),
   image: z.string(),
   env: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
   /** Further settings of whoever runs the installation: never needed for a start. */
@@ -44,6 +45,11 @@ export const PodSpec = z.looseObject({
     ]),
   }),
   containers: z.array(Container).length(1),
+  /** What stands beside it for all of its life: started before it, stopped after it. */
+  initContainers: z
+    .array(Container.extend({ restartPolicy: z.literal('Always') }))
+    .max(1)
+    .default([]),
   volumes: z
     .array(
       z.looseObject({
@@ -71,10 +77,14 @@ export const podOf = (manifest: Manifest): z.infer<typeof Template> | undefined 
   return makesPods ? Workload.parse(manifest).spec.template : undefined;
 };
 
+/** Every container of a pod. */
+export const containersOf = ({ containers, initContainers }: PodSpec) => [...containers, ...initContainers];
+
 /** Variables that name a file of a volume which may be missing: with them the service would not start. */
-export const needsOfOptional = ({ containers, volumes }: PodSpec): string[] => {
+export const needsOfOptional = (pod: PodSpec): string[] => {
+  const { volumes } = pod;
   const optional = volumes.filter(({ secret, configMap }) => secret?.optional || configMap?.optional);
-  return containers.flatMap(({ env, volumeMounts }) => {
+  return containersOf(pod).flatMap(({ env, volumeMounts }) => {
     const places = volumeMounts
       .filter(({ name }) => optional.some((volume) => volume.name === name))
       .map(({ mountPath }) => `${mountPath}/`);
@@ -86,9 +96,9 @@ export const needsOfOptional = ({ containers, volumes }: PodSpec): string[] => {
 export const podFaults = (manifest: Manifest): string[] => {
   const pod = PodSpec.safeParse(podOf(manifest)?.spec);
   if (!pod.success) return pod.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  const { containers, volumes, hostUsers } = pod.data;
+  const { volumes, hostUsers } = pod.data;
   const secrets = volumes.filter(({ secret }) => secret).map(({ name }) => name);
-  return containers.flatMap((container) => [
+  return containersOf(pod.data).flatMap((container) => [
     ...(manifest.kind === 'CronJob' || (container.readinessProbe && container.livenessProbe) ? [] : ['has no probes']),
     ...(container.securityContext.procMount === 'Unmasked' && hostUsers !== false
       ? ['procMount Unmasked needs hostUsers: false']
