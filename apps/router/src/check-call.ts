@@ -27,6 +27,7 @@ import { approvalIdFor } from './approvals/approval-id.ts';
 import { confirmPlace, takeBudget, takePlace } from './budget/take-budget.ts';
 import { checkBackground, runsApart } from './check-background.ts';
 import { checkPersonalData } from './check-personal-data.ts';
+import { actingAccount } from './credentials/acting-account.ts';
 import { wayOut } from './egress/way-out.ts';
 import { operationFields } from './operation-fields.ts';
 import { decideCall } from './policy/decide-call.ts';
@@ -102,10 +103,15 @@ interface Proposal {
   readonly task: TaskRecord;
   readonly tool: RegistryRecord;
   readonly args: Args;
+  /** Whose account acts: looked up and refused where it cannot act, unless it is known, or known to be nobody's. */
+  readonly account?: string | undefined;
 }
 
 /** What the arguments, the task and the contract tell of a proposal. */
-export const readFacts = ({ environment }: RouterServices, { request, task, tool, args }: Proposal): CallFacts =>
+export const readFacts = (
+  { environment }: RouterServices,
+  { request, task, tool, args, account }: Proposal,
+): CallFacts =>
   factsOf({
     contract: tool.contract,
     args,
@@ -114,14 +120,21 @@ export const readFacts = ({ environment }: RouterServices, { request, task, tool
     environment,
     roles: request.roles ?? [],
     ...(request.limits === undefined ? {} : { requestLimits: request.limits }),
+    ...(account === undefined ? {} : { account }),
   });
+
+const accountFor = ({ ctx, credentials: find }: RouterServices, proposal: Proposal): Promise<string | undefined> =>
+  'account' in proposal
+    ? Promise.resolve(proposal.account)
+    : actingAccount({ find, now: ctx.clock.now() }, proposal.request.actor, proposal.tool.contract);
 
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
   const { request, task, tool, args } = proposal;
   const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract);
   const permitted = (host: string) => isPermittedHost(task, host);
-  const facts = raiseByTaint({ ...readFacts(services, proposal), taint }, tool.contract, permitted);
+  const account = await accountFor(services, proposal);
+  const facts = raiseByTaint({ ...readFacts(services, { ...proposal, account }), taint }, tool.contract, permitted);
   checkConstraints(task.constraints, tool.contract, facts);
   checkPersonalData(tool.contract, args);
   return facts;

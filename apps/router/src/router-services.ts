@@ -2,6 +2,7 @@ import type { CallFacts } from '@toolfabric/ports';
 import type { ApprovalBook } from './approvals/approval-book.ts';
 import type { WaitingApprovals } from './approvals/waiting-approvals.ts';
 import type { BudgetDesk } from './budget/budget-desk.ts';
+import type { FindCredential } from './credentials/acting-account.ts';
 import type { RouterPolicy } from './policy/router-policy.ts';
 import type { LiveRouters } from './quota/live-routers.ts';
 import type { Quotas } from './quota/quotas.ts';
@@ -24,6 +25,8 @@ export interface RouterServices {
   readonly routers: LiveRouters;
   readonly approvals: ApprovalBook;
   readonly waiting: WaitingApprovals;
+  /** PO-11: whose account a handle means. */
+  readonly credentials: FindCredential;
   readonly lives: ReadonlyMap<string, LifeWatch>;
   /** The greatest share of a record stream in use, as last seen; above a limit no call is accepted. */
   readonly fill: { share: number };

@@ -13,6 +13,7 @@ import { Redactors } from './approvals/redactors.ts';
 import { ApprovalWebhook } from './approvals/webhook.ts';
 import { carryOn } from './carry-on.ts';
 import type { RouterConfig } from './config.ts';
+import { storedCredentials } from './credentials/find-credential.ts';
 import { DoorWatch } from './egress/watch-doors.ts';
 import { ShardHolder } from './hold-shards.ts';
 import { decideQueued } from './policy/decide-queued.ts';
@@ -129,6 +130,7 @@ const compile = (config: RouterConfig, bus: LedgerBus, telemetry: RunningTelemet
     policy,
     tasks: new TaskCache(bus.tasks, KNOWN_TASKS),
     ...accountsOf(ctx, config.quotas ?? parseQuotas({}), approvals),
+    credentials: storedCredentials(bus),
     lives,
     fill: { share: 0 },
     tenancy: config.tenancy,

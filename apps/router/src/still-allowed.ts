@@ -22,7 +22,9 @@ export const isStillAllowed = async (services: RouterServices, call: CallRecord)
   const tool = registry.records.find(({ digest }) => digest === ref.digest);
   if (task === undefined || tool === undefined) return false;
   try {
-    const facts = await factsFor(services, { request: call, task, tool, args });
+    // As whom it acted is a fact of then: the credential may be gone, what it brought forth is not.
+    const { account } = call.decision;
+    const facts = await factsFor(services, { request: call, task, tool, args, account });
     return policy.decide({ actor, task, tool, args, facts }).verdict !== 'deny';
   } catch (thrown) {
     if (isRefusal(thrown)) return false;

@@ -5,6 +5,7 @@ import { accountsOf } from '../accounts.ts';
 import { ApprovalBook } from '../approvals/approval-book.ts';
 import { decideAgain } from '../approvals/decide-again.ts';
 import { Redactors } from '../approvals/redactors.ts';
+import { storedCredentials } from '../credentials/find-credential.ts';
 import { RecentCalls } from '../recent-calls.ts';
 import { Registry } from '../registry.ts';
 import type { RouterContext } from '../router-context.ts';
@@ -57,6 +58,7 @@ export const openServices = ({ bus, signing, log = silentLogger, policy = {} }: 
     policy: samplePolicy(policy),
     tasks: new TaskCache(bus.tasks, 100),
     ...accountsOf(ctx, parseQuotas({}), new ApprovalBook((revision) => bus.nextApproval(revision), systemClock)),
+    credentials: storedCredentials(bus),
     lives: new Map([['cli', watch]]),
     fill: { share: 0 },
     tenancy: 'single',
