@@ -3,9 +3,9 @@ import { credentialKey } from '@toolfabric/kernel';
 import { describe, expect, it } from 'vitest';
 import { findCredential } from './find-credential.ts';
 
-const ADA = { tenant: 'acme', user: 'ada' };
-const BOB = { tenant: 'acme', user: 'bob' };
-const OTHER = { tenant: 'globex', user: 'ada' };
+const ADA = { tenant: 'acme', user: 'ada', agent: 'coder' };
+const BOB = { ...ADA, user: 'bob' };
+const OTHER = { ...ADA, tenant: 'globex' };
 
 const record = (more: Partial<CredentialRecord>): CredentialRecord => ({
   tenant: 'acme',
