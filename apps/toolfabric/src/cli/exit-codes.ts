@@ -11,10 +11,13 @@ const BY_TYPE: Partial<Record<ErrorType, number>> = {
   denied_by_policy: EXIT.refused,
   approval_denied: EXIT.refused,
   approval_expired: EXIT.refused,
+  credential_missing: EXIT.refused,
+  login_required: EXIT.refused,
   invalid_request: EXIT.usage,
   unavailable: EXIT.unavailable,
   overloaded: EXIT.unavailable,
   no_executor: EXIT.unavailable,
+  egress_unavailable: EXIT.unavailable,
 };
 
 export const exitOfError = (type: ErrorType): number => BY_TYPE[type] ?? EXIT.toolError;

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { MAX_SECRET_BYTES } from '@toolfabric/contract';
 import { afterAll, describe, expect, it } from 'vitest';
-import { MAX_SECRET_BYTES, readSecret } from './read-secret.ts';
+import { readSecret } from './read-secret.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolfabric-secret-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,9 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { MAX_SECRET_BYTES } from '@toolfabric/contract';
 import { UsageError } from '../cli/usage-error.ts';
-
-/** Bytes of a secret; a key in PEM with its certificates fits. */
-export const MAX_SECRET_BYTES = 16 * 1024;
 
 const tooLarge = () => new UsageError(`the secret is longer than ${MAX_SECRET_BYTES} bytes`);
 

@@ -3,6 +3,7 @@ import { APPROVAL_VERBS } from './approvals.ts';
 import { ARTIFACT_VERBS } from './artifact.ts';
 import { call } from './call.ts';
 import { keys, provision } from './cluster.ts';
+import { CREDENTIAL_VERBS } from './credentials.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
 import { log } from './log.ts';
@@ -28,6 +29,7 @@ export const VERBS: readonly Verb[] = [
   calls,
   ...APPROVAL_VERBS,
   ...ARTIFACT_VERBS,
+  ...CREDENTIAL_VERBS,
   taskCreate,
   taskShow,
   taskWiden,
