@@ -4,6 +4,7 @@
  */
 export const FAULT_POINTS = [
   'egress.revoked',
+  'egress.refreshed',
   'router.after-open-and-call',
   'router.after-operation',
   'router.after-approval',
