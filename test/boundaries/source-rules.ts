@@ -34,6 +34,18 @@ const INSIDERS: readonly { readonly from: string; readonly into: string; readonl
     into: 'apps/gateway/src/testing/',
     reason: 'people log in at the issuer that the tests of the gateway have',
   },
+  ...['apps/egress/src/testing/', 'apps/worker-web/src/'].flatMap((into) =>
+    ['test/web/', 'test/bench/egress/'].map((from) => ({
+      from,
+      into,
+      reason: 'puts the code of the web worker before a real way out, without a fabric around them',
+    })),
+  ),
+  {
+    from: 'test/egress/',
+    into: 'apps/egress/src/testing/',
+    reason: 'asks through the door of a worker at a way out that has no bus',
+  },
 ];
 /** The workspace's own packages, which no project declares. */
 const ROOT_TOOLS = ['vitest', 'fast-check'];
