@@ -49,6 +49,7 @@ export const CREDENTIAL_SAMPLES: readonly Sample[] = [
   ['CredentialInjection', 'header', about.inject],
   ['CredentialInjection', 'basic', { type: 'basic', user: 'ada' }],
   ['OAuthClient', 'full', oauthClient],
+  ['OAuthClient', 'exchange', { ...oauthClient, subject: 'user:login' }],
   ['CredentialRecord', 'full', credential],
   ['CredentialRecord', 'of-tenant', OF_TENANT],
   ['VaultKey', 'plain', { kid: 'v1', publicKey: key }],

@@ -49,6 +49,8 @@ export const OAuthClient = z.strictObject({
     .default([]),
   /** RFC 8707: for whom its tokens are. */
   resource: HttpsAddress.optional(),
+  /** RFC 8693, for `oauth_token_exchange` without a sealed token: the credential whose token is exchanged. */
+  subject: CredentialHandle.optional(),
 });
 export type OAuthClient = z.infer<typeof OAuthClient>;
 

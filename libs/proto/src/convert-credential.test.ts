@@ -35,6 +35,7 @@ const whole: CredentialRecord = {
     clientId: 'toolfabric',
     scopes: ['issues:write'],
     resource: 'https://tracker.example.com/api',
+    subject: 'user:login',
   },
   testAddress: 'https://tracker.example.com/api/v1/me',
   expiresAt: 1_900_000_000_000,

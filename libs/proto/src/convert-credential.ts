@@ -36,18 +36,20 @@ const injectFromWire = (inject: wire.Credential['inject']): CredentialInjection 
   return { type: 'header', header: inject.value.header, template: inject.value.template };
 };
 
-const oauthToWire = ({ issuer, clientId, scopes, resource }: OAuthClient): wire.OAuthClient => ({
+const oauthToWire = ({ issuer, clientId, scopes, resource, subject }: OAuthClient): wire.OAuthClient => ({
   issuer,
   clientId,
   scopes: [...scopes],
   resource,
+  subject,
 });
 
-const oauthFromWire = ({ issuer, clientId, scopes, resource }: wire.OAuthClient): OAuthClient => ({
+const oauthFromWire = ({ issuer, clientId, scopes, resource, subject }: wire.OAuthClient): OAuthClient => ({
   issuer,
   clientId,
   scopes,
   ...(resource === undefined ? {} : { resource }),
+  ...(subject === undefined ? {} : { subject }),
 });
 
 /** What a draft and a record have together. */

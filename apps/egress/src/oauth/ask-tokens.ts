@@ -23,6 +23,8 @@ export interface Asking {
   readonly issuer: Issuer;
   readonly client: Client;
   readonly authenticate: ClientAuth;
+  /** What is exchanged; of a kind that exchanges nothing, nothing. */
+  readonly subjectToken: string | undefined;
 }
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -39,12 +41,18 @@ const authenticationOf = ({ server }: Issuer, secret: string | undefined): Clien
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
 };
 
-export const askingOf = (record: CredentialRecord, secrets: Secrets, issuer: Issuer): Asking => ({
+export const askingOf = (
+  record: CredentialRecord,
+  secrets: Secrets,
+  issuer: Issuer,
+  subjectToken?: string,
+): Asking => ({
   record,
   secrets,
   issuer,
   client: { client_id: oauthOf(record).clientId },
   authenticate: authenticationOf(issuer, secrets.clientSecret),
+  subjectToken: subjectToken ?? secrets.subjectToken,
 });
 
 /** RFC 8707 and the scopes, where the record has them. */
@@ -66,9 +74,9 @@ const GRANTS = {
   },
   oauth_client_credentials: ({ issuer, client, authenticate, record }: Asking) =>
     clientCredentialsGrantRequest(issuer.server, client, authenticate, targetOf(record), issuer.options),
-  oauth_token_exchange: ({ issuer, client, authenticate, record, secrets }: Asking) => {
-    if (secrets.subjectToken === undefined) throw new NoToken('refused', 'there is no token to exchange');
-    const subject = { subject_token: secrets.subjectToken, subject_token_type: ACCESS_TOKEN };
+  oauth_token_exchange: ({ issuer, client, authenticate, record, subjectToken }: Asking) => {
+    if (subjectToken === undefined) throw new NoToken('refused', 'there is no token to exchange');
+    const subject = { subject_token: subjectToken, subject_token_type: ACCESS_TOKEN };
     const parameters = { ...targetOf(record), ...subject, requested_token_type: ACCESS_TOKEN };
     return genericTokenEndpointRequest(issuer.server, client, authenticate, EXCHANGE, parameters, issuer.options);
   },

@@ -6,7 +6,7 @@ import { type LoginSettings, Logins } from './logins.ts';
 import type { AccessToken } from './next-secrets.ts';
 import { OAUTH_PACE, type OAuthPace } from './oauth-pace.ts';
 import type { WaySettings } from './open-way.ts';
-import { type Kept, Renewals } from './renewals.ts';
+import { type Kept, type RenewalPorts, Renewals } from './renewals.ts';
 import { TokenSource } from './token-source.ts';
 
 export interface OAuthSettings extends WaySettings, LoginSettings {
@@ -21,6 +21,7 @@ export interface OAuthPorts {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly log: Logger;
+  readonly subjectFor: RenewalPorts['subjectFor'];
 }
 
 /** Everything that is said to authorisation servers. Failures are `NoToken`, a `FabricError` with what has to be done. */
@@ -33,10 +34,10 @@ export interface OAuth {
 }
 
 export const createOAuth = (settings: OAuthSettings, ports: OAuthPorts): OAuth => {
-  const { clock, faults, log } = ports;
+  const { clock, faults, log, subjectFor } = ports;
   const pace = settings.pace ?? OAUTH_PACE;
   const issuers = new Issuers({ ...settings, requestMs: pace.requestMs }, clock);
-  const renewals = new Renewals({ vault: ports.secrets, issuers, clock, faults, log, pace });
+  const renewals = new Renewals({ vault: ports.secrets, issuers, clock, faults, log, pace, subjectFor });
   const tokens = new TokenSource(renewals, clock, pace);
   return {
     tokenFor: (kept, signal) => tokens.tokenFor(kept, signal),

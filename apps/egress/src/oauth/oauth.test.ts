@@ -6,6 +6,7 @@ import { OAuthServer } from '../testing/oauth-server.ts';
 import { busPlaceOf, inside, keptOf, movableClock, openOAuth, type TestOAuth } from '../testing/open-oauth.ts';
 import type { Secrets } from '../vault/secrets.ts';
 import { generateVaultKey } from '../vault/vault-keys.ts';
+import { NoToken } from './oauth-failure.ts';
 
 const CLIENT_SECRET = 'client-secret-canary';
 const BACK = 'http://127.0.0.1:7777/back';
@@ -20,6 +21,10 @@ beforeAll(async () => {
   server = await OAuthServer.start();
   oauth = await openOAuth(busPlaceOf(nats), generateVaultKey(), {
     clock,
+    subjectFor: async ({ user }, handle) => {
+      if (handle === 'user:none') throw new NoToken('login', 'it is over');
+      return `token of ${user} at ${handle}`;
+    },
     log: createLogger('egress', (line) => logged.push(line)),
     settings: { privateIssuers: inside(server.issuer), redirectUris: ['https://fabric.example.com/login'] },
   });
@@ -125,14 +130,9 @@ describe('PO-11: a login with authorization code and PKCE', () => {
   it('comes back to loopback, or exactly to an address of the operator', async () => {
     const kept = waitingAt(keptOf(server.issuer));
     await oauth.logins.begin(kept, 'https://fabric.example.com/login');
-    for (const wrong of [
-      'https://fabric.example.com/login2',
-      'https://evil.example.com/',
-      'http://127.0.0.1.evil.example.com/',
-      'http://user@127.0.0.1/',
-      'https://127.0.0.1/',
-      'http://10.0.0.1/',
-    ])
+    const others = `https://fabric.example.com/login2 https://evil.example.com/ http://127.0.0.1.evil.example.com/
+      http://user@127.0.0.1/ https://127.0.0.1/ http://10.0.0.1/ http://127.0.0.1/#x nothing`;
+    for (const wrong of others.split(/\s+/))
       await expect(oauth.logins.begin(kept, wrong)).rejects.toMatchObject({ type: 'invalid_request' });
     const machine = keptOf(server.issuer, { kind: 'oauth_client_credentials' });
     await expect(oauth.logins.begin(machine, BACK)).rejects.toMatchObject({ type: 'invalid_request' });
@@ -239,6 +239,17 @@ describe('PO-11: tokens without a login', () => {
     expect(server.tokens.isGood((await fetchFor(kept)).token)).toBe(true);
     expect(server.truth).toContainEqual({ event: 'exchanged', subject: 'subject-canary' });
     await expect(fetchFor(await given('oauth_token_exchange', {}))).rejects.toMatchObject(REFUSED);
+  });
+
+  it('token exchange shows the token of another credential, where the record names one', async () => {
+    const oauthOf = (subject: string) => ({
+      oauth: { issuer: server.issuer, clientId: 'fabric', scopes: [], subject },
+    });
+    const kept = await given('oauth_token_exchange', {}, oauthOf('user:login'));
+    expect(server.tokens.isGood((await fetchFor(kept)).token)).toBe(true);
+    expect(server.truth).toContainEqual({ event: 'exchanged', subject: 'token of ann at user:login' });
+    const missing = await given('oauth_token_exchange', {}, oauthOf('user:none'));
+    await expect(fetchFor(missing)).rejects.toMatchObject(LOGIN);
   });
 
   it('a wrong secret of the client, a token for another host and one of another type are refused', async () => {

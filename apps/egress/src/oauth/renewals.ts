@@ -1,10 +1,10 @@
-import type { CredentialRecord } from '@toolfabric/contract';
+import type { CredentialHandle, CredentialRecord } from '@toolfabric/contract';
 import { type Clock, type Faults, type Logger, randomId } from '@toolfabric/kernel';
 import { StoreUnavailable } from '@toolfabric/ports';
 import type { Secrets } from '../vault/secrets.ts';
 import type { Opened, Vault } from '../vault/vault.ts';
-import { askingOf, askTokens, LostAnswer, oauthOf } from './ask-tokens.ts';
-import type { Issuer, Issuers } from './discover.ts';
+import { type Asking, askingOf, askTokens, LostAnswer, oauthOf } from './ask-tokens.ts';
+import type { Issuers } from './discover.ts';
 import { type AccessToken, freshToken, heldToken, mayHaveRotated, nextSecrets } from './next-secrets.ts';
 import { NoToken, type NoTokenReason } from './oauth-failure.ts';
 import type { OAuthPace } from './oauth-pace.ts';
@@ -22,6 +22,8 @@ export interface RenewalPorts {
   readonly faults: Faults;
   readonly log: Logger;
   readonly pace: OAuthPace;
+  /** A token of another credential of the same actor, as the record names it, for an exchange. Rejects with `NoToken`. */
+  subjectFor(record: CredentialRecord, handle: CredentialHandle): Promise<string>;
 }
 
 const TOLD: Readonly<Record<NoTokenReason, string>> = {
@@ -115,10 +117,14 @@ export class Renewals {
   ): Promise<AccessToken | undefined> {
     const { issuers, vault } = this.#ports;
     try {
+      const { subject, ...oauth } = oauthOf(kept.record);
       // Before the lease: as long as it stands, something may have been sent.
-      const issuer = await issuers.find(oauthOf(kept.record));
+      const issuer = await issuers.find(oauth);
+      const subjectToken = subject && (await this.#ports.subjectFor(kept.record, subject));
       const isHeld = opened.record.lease === watch.own || (await vault.mark(kept.place, opened, { lease: watch.own }));
-      return isHeld ? await this.#ask(kept, opened.secrets, issuer, watch.own) : undefined;
+      return isHeld
+        ? await this.#ask(kept, askingOf(kept.record, opened.secrets, issuer, subjectToken), watch.own)
+        : undefined;
     } catch (thrown) {
       // It still holds: not to have another one yet harms nobody.
       if (thrown instanceof NoToken && held !== undefined) return held;
@@ -127,9 +133,10 @@ export class Renewals {
   }
 
   /** With the lease: asks once, and stores what came before anybody uses it. */
-  async #ask({ record, place }: Kept, secrets: Secrets, issuer: Issuer, lease: string) {
+  async #ask({ record, place }: Kept, asking: Asking, lease: string) {
     const { vault, clock, faults, pace } = this.#ports;
-    const taken = await askTokens(askingOf(record, secrets, issuer))
+    const { secrets } = asking;
+    const taken = await askTokens(asking)
       .then((tokens) => nextSecrets(record, secrets, tokens, clock.now()))
       .catch((thrown: unknown) => this.#fail({ record, place }, secrets, lease, thrown));
     faults.at('egress.refreshed');

@@ -11,7 +11,8 @@ import {
 } from '@toolfabric/kernel';
 import type { TestNats } from '@toolfabric/testkit';
 import { DEFAULT_LIMITS } from '../limits.ts';
-import { createOAuth, type OAuthSettings } from '../oauth/create-oauth.ts';
+import { createOAuth, type OAuthPorts, type OAuthSettings } from '../oauth/create-oauth.ts';
+import { NoToken } from '../oauth/oauth-failure.ts';
 import type { OAuthPace } from '../oauth/oauth-pace.ts';
 import type { Kept } from '../oauth/renewals.ts';
 import { PendingLogin, Secrets } from '../vault/secrets.ts';
@@ -61,6 +62,7 @@ export interface OAuthOptions {
   readonly clock?: Clock;
   readonly faults?: Faults;
   readonly log?: Logger;
+  readonly subjectFor?: OAuthPorts['subjectFor'];
 }
 
 /** Everything about tokens, on the vault of a real bus. Loopback is inside, so each test says what may be reached there. */
@@ -81,7 +83,14 @@ export const openOAuth = async ({ url, nkeySeed, publicKeys }: BusPlace, keys: s
       pace: TEST_OAUTH_PACE,
       ...options.settings,
     },
-    { secrets: vault, logins, clock, faults: options.faults ?? noFaults, log: options.log ?? silentLogger },
+    {
+      subjectFor: options.subjectFor ?? (() => Promise.reject(new NoToken('refused', 'nothing to exchange'))),
+      secrets: vault,
+      logins,
+      clock,
+      faults: options.faults ?? noFaults,
+      log: options.log ?? silentLogger,
+    },
   );
   return {
     ...oauth,

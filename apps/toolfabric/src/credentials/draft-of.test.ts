@@ -45,6 +45,8 @@ describe('PO-11: a credential as the command line says it', () => {
       },
     });
     expect(of(...LEAST, '--kind', 'oauth_token_exchange', ...client).kind).toBe('oauth_token_exchange');
+    const exchange = of(...LEAST, '--kind', 'token-exchange', ...client, '--subject', 'user:login');
+    expect(exchange.oauth?.subject).toBe('user:login');
   });
 
   it.each([
@@ -58,6 +60,15 @@ describe('PO-11: a credential as the command line says it', () => {
     ['two ways to show it', [...LEAST, '--basic', 'ada', '--header', 'x'], '--basic'],
     ['an unknown kind', [...LEAST, '--kind', 'password'], '--kind password'],
     ['a client of a static one', [...LEAST, '--issuer', 'https://l.example'], '--kind'],
+    ['a subject of a static one', [...LEAST, '--subject', 'user:login'], '--subject'],
+    [
+      'a subject that is no handle',
+      [
+        ...LEAST,
+        ...['--kind', 'token-exchange', '--issuer', 'https://l.example', '--client-id', 'c', '--subject', 'login'],
+      ],
+      '--subject:',
+    ],
     ['a login without a server', [...LEAST, '--kind', 'authorization-code', '--client-id', 'c'], '--issuer:'],
     [
       'a login without a client',

@@ -27,6 +27,7 @@ export const DRAFT_FLAGS: Flags = {
   'client-id': { type: 'string', value: 'ID', help: 'as whom the fabric is known there' },
   scope: { type: 'string', value: 'SCOPE', multiple: true, help: 'what is asked for there' },
   resource: { type: 'string', value: 'URL', help: 'for whom its tokens are' },
+  subject: { type: 'string', value: 'HANDLE', help: 'whose token token-exchange exchanges; it needs no secret then' },
   'test-address': { type: 'string', value: 'URL', help: 'what `credentials test` asks, within its hosts' },
   days: { type: 'string', value: 'N', help: 'days until it is not used any more; without it, never' },
 };
@@ -53,13 +54,17 @@ const injectOf = (args: Arguments): CredentialInjection => {
 
 const oauthOf = (args: Arguments, kind: CredentialKind) => {
   const [issuer, clientId, resource] = [args.text('issuer'), args.text('client-id'), args.text('resource')];
+  const subject = args.text('subject');
+  if (subject !== undefined && kind !== 'oauth_token_exchange')
+    throw new UsageError('--subject is for token-exchange: give --kind');
   const scopes = args.list('scope');
   if (kind === 'static') {
     if (issuer !== undefined || clientId !== undefined || resource !== undefined || scopes.length > 0)
       throw new UsageError('--issuer, --client-id, --scope and --resource are for the other kinds: give --kind');
     return {};
   }
-  return { oauth: { issuer, clientId, scopes, ...(resource === undefined ? {} : { resource }) } };
+  const aim = { ...(resource === undefined ? {} : { resource }), ...(subject === undefined ? {} : { subject }) };
+  return { oauth: { issuer, clientId, scopes, ...aim } };
 };
 
 /** How people are told of a field: by the flag that it comes from. */
@@ -74,6 +79,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   'oauth.clientId': '--client-id',
   'oauth.scopes': '--scope',
   'oauth.resource': '--resource',
+  'oauth.subject': '--subject',
   testAddress: '--test-address',
   handle: 'the handle',
 };

@@ -6,6 +6,7 @@ import type { CredentialKind } from '@toolfabric/contract';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseArguments } from '../cli/arguments.ts';
 import { UsageError } from '../cli/usage-error.ts';
+import { DRAFT_FLAGS } from './draft-of.ts';
 import { SECRET_FLAGS, secretParts } from './secret-parts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolfabric-secrets-'));
@@ -14,7 +15,7 @@ const clientFile = join(folder, 'client');
 writeFileSync(clientFile, 'of the client\n');
 
 const of = (kind: CredentialKind, argv: readonly string[] = [], piped = 'piped\n') =>
-  secretParts(kind, parseArguments(argv, SECRET_FLAGS, 0, 0), {
+  secretParts(kind, parseArguments(argv, { ...DRAFT_FLAGS, ...SECRET_FLAGS }, 0, 0), {
     stdin: Readable.from([piped]),
     signal: new AbortController().signal,
   });
@@ -33,6 +34,7 @@ describe('PO-11: the secrets of a credential', () => {
     expect(await of('oauth_authorization_code')).toBeUndefined();
     const client = await of('oauth_authorization_code', ['--client-secret-file', clientFile]);
     expect(client).toEqual({ clientSecret: 'of the client' });
+    expect(await of('oauth_token_exchange', ['--subject', 'user:login'])).toBeUndefined();
   });
 
   it.each<[CredentialKind, string]>([

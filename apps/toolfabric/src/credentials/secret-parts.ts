@@ -28,12 +28,12 @@ export const secretParts = async (
   args: Arguments,
   { stdin, signal }: SecretInput,
 ): Promise<SecretParts | undefined> => {
-  const main = MAIN[kind];
+  const main = args.text('subject') === undefined ? MAIN[kind] : undefined;
   const [file, clientFile] = [args.text('secret-file'), args.text('client-secret-file')];
   if (clientFile !== undefined && (kind === 'static' || main === 'clientSecret'))
     throw new UsageError('--client-secret-file is for authorization-code and token-exchange; give --secret-file');
   if (file !== undefined && main === undefined)
-    throw new UsageError('a login brings the secret: --secret-file has no place here');
+    throw new UsageError('a login or another credential brings the secret: --secret-file has no place here');
   const parts: SecretParts = {
     ...(main === undefined ? {} : { [main]: await readSecret({ file, stdin, signal }) }),
     ...(clientFile === undefined ? {} : { clientSecret: await readSecret({ file: clientFile, stdin, signal }) }),

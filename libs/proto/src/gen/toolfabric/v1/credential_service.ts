@@ -67,6 +67,7 @@ export interface OAuthClient {
   clientId: string;
   scopes: string[];
   resource?: string | undefined;
+  subject?: string | undefined;
 }
 
 export interface Credential {
@@ -332,7 +333,7 @@ export const BasicInjection: MessageFns<BasicInjection> = {
 };
 
 function createBaseOAuthClient(): OAuthClient {
-  return { issuer: "", clientId: "", scopes: [], resource: undefined };
+  return { issuer: "", clientId: "", scopes: [], resource: undefined, subject: undefined };
 }
 
 export const OAuthClient: MessageFns<OAuthClient> = {
@@ -348,6 +349,9 @@ export const OAuthClient: MessageFns<OAuthClient> = {
     }
     if (message.resource !== undefined) {
       writer.uint32(34).string(message.resource);
+    }
+    if (message.subject !== undefined) {
+      writer.uint32(42).string(message.subject);
     }
     return writer;
   },
@@ -395,6 +399,14 @@ export const OAuthClient: MessageFns<OAuthClient> = {
             }
 
             message.resource = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.subject = reader.string();
             continue;
           }
         }
