@@ -15,7 +15,16 @@ const raw: Record<string, RawUser> = {};
 
 beforeAll(async () => {
   server = await TemporaryServer.start({ kinds: ['cli', 'web'] });
-  for (const user of ['router', 'gateway', 'artifacts', 'trace-writer', 'worker-cli', 'worker-web', 'provisioner']) {
+  for (const user of [
+    'router',
+    'gateway',
+    'artifacts',
+    'egress',
+    'trace-writer',
+    'worker-cli',
+    'worker-web',
+    'provisioner',
+  ]) {
     raw[user] = await server.rawUser(user);
   }
 });
@@ -63,6 +72,10 @@ describe('least rights on the bus', () => {
     ['trace-writer', 'rpc.trace.*'],
     ['trace-writer', '_INBOX_trace-writer.x'],
     ['artifacts', '_INBOX_artifacts.x'],
+    ['egress', 'rpc.egress.*'],
+    ['egress', 'door.*.close'],
+    ['egress', 'bell.egress.all'],
+    ['egress', '_INBOX_egress.x'],
   ])('%s may hear %s', async (user, subject) => {
     expect(await as(user).subscribe(subject)).toBe('allowed');
   });
@@ -101,6 +114,8 @@ describe('the reply subject of a request', () => {
     'result.web.acme.x.1',
     'event.router.acme',
     'dead.web.acme',
+    '$KV.DOOR_FLOORS.floor.acme.x',
+    '$KV.VAULT.credential.acme.x',
     '$JS.API.STREAM.PURGE.WORK_CLI',
     '$JS.API.STREAM.DELETE.KV_LEDGER_1',
   ];
@@ -112,7 +127,12 @@ describe('the reply subject of a request', () => {
     ['gateway', 'event.gateway.acme', '{}'],
     ['gateway', 'rpc.router.call', '{}'],
     ['gateway', 'rpc.trace.getTrace', '{}'],
+    ['gateway', 'rpc.egress.listCredentials', '{}'],
     ['artifacts', 'event.artifacts.acme', '{}'],
+    ['egress', 'api.STREAM.MSG.GET.KV_VAULT', GET],
+    ['egress', 'api.STREAM.MSG.GET.KV_DOOR_FLOORS', GET],
+    ['egress', 'api.STREAM.INFO.KV_CREDENTIALS', ''],
+    ['egress', 'event.egress.acme', '{}'],
     ['trace-writer', 'api.CONSUMER.MSG.NEXT.EVENTS_GATEWAY.trace', JSON.stringify({ batch: 1, no_wait: true })],
     ['trace-writer', 'api.CONSUMER.INFO.EVENTS.trace', ''],
   ];
