@@ -51,8 +51,8 @@ describe('PO-11: a credential as the command line says it', () => {
 
   it.each([
     ['another beginning of the handle', ['tracker', ...LEAST.slice(1)], 'the handle:'],
-    ['no host', LEAST.slice(0, 3), '--host:'],
-    ['no account', [LEAST[0] ?? '', ...LEAST.slice(3)], '--account:'],
+    ['no host', LEAST.slice(0, 3), '--host: must be given'],
+    ['no account', [LEAST[0] ?? '', ...LEAST.slice(3)], '--account: must be given'],
     ['an address as a host', [...LEAST, '--host', 'https://x.example/'], '--host:'],
     ['a path that is none', [...LEAST, '--path', 'api'], '--path:'],
     ['a template without a place', [...LEAST, '--template', 'Bearer'], '--template:'],
@@ -69,7 +69,11 @@ describe('PO-11: a credential as the command line says it', () => {
       ],
       '--subject:',
     ],
-    ['a login without a server', [...LEAST, '--kind', 'authorization-code', '--client-id', 'c'], '--issuer:'],
+    [
+      'a login without a server',
+      [...LEAST, '--kind', 'authorization-code', '--client-id', 'c'],
+      '--issuer: must be given',
+    ],
     [
       'a login without a client',
       [...LEAST, '--kind', 'client-credentials', '--issuer', 'https://l.example'],

@@ -91,16 +91,23 @@ const flagOf = (path: readonly PropertyKey[]): string =>
 export const draftOf = (args: Arguments, now: number): Omit<CredentialDraft, 'sealed'> => {
   const kind = kindOf(args);
   const [paths, testAddress, days] = [args.list('path'), args.text('test-address'), args.integer('days', 1, 3650)];
-  const read = CredentialDraft.omit({ sealed: true }).safeParse({
-    handle: args.positionals[0],
-    account: args.text('account'),
-    audience: { hosts: args.list('host'), ...(paths.length === 0 ? {} : { paths }) },
-    inject: injectOf(args),
-    kind,
-    ...oauthOf(args, kind),
-    ...(testAddress === undefined ? {} : { testAddress }),
-    ...(days === undefined ? {} : { expiresAt: now + days * DAY_MS }),
-  });
+  const read = CredentialDraft.omit({ sealed: true }).safeParse(
+    {
+      handle: args.positionals[0],
+      account: args.text('account'),
+      audience: { hosts: args.list('host'), ...(paths.length === 0 ? {} : { paths }) },
+      inject: injectOf(args),
+      kind,
+      ...oauthOf(args, kind),
+      ...(testAddress === undefined ? {} : { testAddress }),
+      ...(days === undefined ? {} : { expiresAt: now + days * DAY_MS }),
+    },
+    { reportInput: true },
+  );
   if (read.success) return read.data;
-  throw new UsageError(read.error.issues.map(({ path, message }) => `${flagOf(path)}: ${message}`).join('; '));
+  const said = read.error.issues.map(({ path, message, input }) => {
+    const isMissing = input === undefined || (Array.isArray(input) && input.length === 0);
+    return `${flagOf(path)}: ${isMissing ? 'must be given' : message}`;
+  });
+  throw new UsageError(said.join('; '));
 };

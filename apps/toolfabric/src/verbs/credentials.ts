@@ -8,8 +8,8 @@ import { DRAFT_FLAGS, draftOf } from '../credentials/draft-of.ts';
 import { SECRET_FLAGS, secretParts } from '../credentials/secret-parts.ts';
 
 const WHOSE =
-  'A user: credential is that of the user of the token. One of tenant: or shared: acts for the whole tenant, and needs\n' +
-  'a token with the right credentials:manage.';
+  'A user: credential is that of the user of the token. One of tenant: or shared: acts for the whole tenant,\n' +
+  'and needs a token with the right credentials:manage.';
 
 const add: Verb = {
   name: 'credentials add',
@@ -20,7 +20,7 @@ const add: Verb = {
   notes:
     'The secret comes from standard input or a file, and leaves this process as what only the vault can read:\n' +
     '  toolfabric credentials add user:tracker --account ada@example.com --host tracker.example.com < token.txt\n' +
-    `What is said is the whole credential: what is left out of a second \`add\` is gone. ${WHOSE}`,
+    `What is said is the whole credential: what is left out of a second \`add\` is gone.\n${WHOSE}`,
   run: async (context) => {
     const { args, output, signal } = context;
     const draft = draftOf(args, Date.now());
@@ -44,7 +44,7 @@ const list: Verb = {
     limit: { type: 'string', value: 'N', help: 'credentials on a page, 100 at most (50)' },
     ...CONNECT_FLAGS,
   },
-  notes: `Shows those of its user, and those of the tenant. ${WHOSE}`,
+  notes: `Shows those of its user, and those of the tenant.\n${WHOSE}`,
   run: (context) =>
     withFabric(context, async (fabric, request) => {
       const { args, output } = context;
@@ -64,7 +64,7 @@ const revoke: Verb = {
   usage: '<handle>',
   positionals: [1, 1],
   flags: CONNECT_FLAGS,
-  notes: `The other side still knows the secret: revoke it there as well. ${WHOSE}`,
+  notes: `The other side still knows the secret: revoke it there as well.\n${WHOSE}`,
   run: (context) =>
     withFabric(context, async (fabric, request) => {
       const revoked = await fabric.revokeCredential(context.args.positionals[0] ?? '', request);
