@@ -34,6 +34,7 @@ export const recordAttributes = (call: CallRecord): Attributes => ({
   argsHash: call.argsHash,
   rule: call.decision.rule,
   policyVersion: call.decision.policyVersion,
+  ...(call.decision.account === undefined ? {} : { account: call.decision.account }),
   ...(call.approvalId === undefined ? {} : { approvalId: call.approvalId }),
   ...proposalAttributes(call),
 });

@@ -62,6 +62,21 @@ describe('a drawn trace', () => {
     expect(text).toMatch(/call\.queued +router +epoch=1/);
   });
 
+  it('SB-2, PO-11: shows what was tried outside, and as whom', () => {
+    const told = (type: string, attributes: Record<string, string | number>) =>
+      ({ id: type, type, service: 'egress', at: 1_000, attributes }) as const;
+    const attempt = { epoch: 1, verdict: 'allowed', method: 'GET', host: 'a.example', credential: 'user:a', ms: 3 };
+    const events = [
+      told('call.accepted', { account: 'ada@a.example' }),
+      told('egress.attempt', attempt),
+      told('egress.attempt', { verdict: 'refused', reason: 'host_not_permitted', host: 'b.example' }),
+    ];
+    const text = drawTrace(CALL, { call, events, spans: [], payloads: [], cut: false });
+    expect(text).toContain('account=ada@a.example');
+    expect(text).toContain('verdict=allowed method=GET host=a.example credential=user:a');
+    expect(text).toContain('verdict=refused reason=host_not_permitted host=b.example');
+  });
+
   it('says so when nothing is stored, and when the call goes on', () => {
     expect(drawTrace(CALL, { events: [], spans: [], payloads: [], cut: false })).toContain('nothing is stored yet');
     const spans = [span('a', 'not-here', 'orphan', 0)];

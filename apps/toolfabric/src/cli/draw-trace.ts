@@ -38,6 +38,7 @@ const drawNode = (node: Node, startUs: number, indent: string, depth: number): s
 const TOLD = [
   ...['state', 'rule', 'epoch', 'attempt', 'error', 'artifact', 'sideEffect'],
   ...['incarnation', 'claim', 'workspace', 'from', 'to', 'asked', 'status'],
+  ...['account', 'verdict', 'reason', 'method', 'host', 'credential'],
 ] as const;
 
 const eventLine = ({ at, type, service, attributes }: Trace['events'][number], startMs: number): string => {
