@@ -113,6 +113,7 @@ it('L6: a delivery whose message is gone holds nothing back', async () => {
   await cp(consumers(), join(directory, 'consumers'), { recursive: true });
   await replace(stored(), 'before');
   await launch();
+  expect(await count()).toBe(5);
   for (const seq of [1, 2]) await manager.streams.deleteMessage('S', seq);
   await stop();
   await replace(consumers(), 'consumers');
