@@ -63,9 +63,9 @@ describe('a drawn trace', () => {
   });
 
   it('SB-2, PO-11: shows what was tried outside, and as whom', () => {
-    const told = (type: string, attributes: Record<string, string | number>) =>
+    const told = (type: string, attributes: Record<string, string>) =>
       ({ id: type, type, service: 'egress', at: 1_000, attributes }) as const;
-    const attempt = { epoch: 1, verdict: 'allowed', method: 'GET', host: 'a.example', credential: 'user:a', ms: 3 };
+    const attempt = { verdict: 'allowed', method: 'GET', host: 'a.example', credential: 'user:a', address: '::1' };
     const events = [
       told('call.accepted', { account: 'ada@a.example' }),
       told('egress.attempt', attempt),
