@@ -1,0 +1,73 @@
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FolderLimits } from './folder-limits.ts';
+
+/** Why something in a folder was not read. */
+export type LeftOut = 'symlinks' | 'not_text' | 'too_large' | 'too_many' | 'too_deep' | 'unreadable';
+
+export interface FileSeen {
+  /** Below the folder, with `/` between its parts. */
+  readonly path: string;
+  readonly size: number;
+  /** Changes whenever the file does, as far as its file system can tell. */
+  readonly stamp: string;
+}
+
+const TEXT = /\.(?:md|markdown|mdx|txt|text|rst|adoc|asciidoc|org|tex|html?|xhtml|csv|tsv|json|ya?ml|toml|xml|log)$/i;
+
+const entriesOf = (folder: string): Dirent[] | undefined => {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return undefined;
+  }
+};
+
+const stampOf = (full: string): { size: number; stamp: string } | undefined => {
+  try {
+    const { size, mtimeNs, ctimeNs, ino } = lstatSync(full, { bigint: true });
+    return { size: Number(size), stamp: `${ino}.${size}.${mtimeNs}.${ctimeNs}` };
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Every text file of a folder, in the order of their names, folder by folder. Hidden files and folders are passed over;
+ * links are never followed. What its limits leave out is counted. Yields undefined after each folder.
+ */
+export function* walkFolder(
+  root: string,
+  limits: FolderLimits,
+  leave: (why: LeftOut) => void,
+): Generator<FileSeen | undefined, void> {
+  let [files, bytes] = [0, 0];
+  const waiting: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const { path: below, depth } = at;
+    const entries = entriesOf(join(root, below));
+    if (entries === undefined) leave('unreadable');
+    const folders: string[] = [];
+    for (const entry of entries ?? []) {
+      if (entry.name.startsWith('.')) continue;
+      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (entry.isSymbolicLink()) leave('symlinks');
+      else if (entry.isDirectory()) folders.push(path);
+      else if (!entry.isFile() || !TEXT.test(entry.name)) leave('not_text');
+      else {
+        const seen = stampOf(join(root, path));
+        if (seen === undefined) leave('unreadable');
+        else if (seen.size > limits.fileBytes) leave('too_large');
+        else if (files >= limits.files || bytes + seen.size > limits.bytes) leave('too_many');
+        else {
+          files += 1;
+          bytes += seen.size;
+          yield { path, ...seen };
+        }
+      }
+    }
+    if (depth + 1 > limits.depth) for (const _ of folders) leave('too_deep');
+    else for (const path of folders.toReversed()) waiting.push({ path, depth: depth + 1 });
+    yield undefined;
+  }
+}

@@ -1,0 +1,57 @@
+/** One term of a text, and where it stands: offsets count UTF-16 code units. */
+export interface TermAt {
+  readonly term: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+const RUN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+/** Scripts that put no space between words: their terms are pairs of signs. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const MOST_LETTERS = 64;
+
+/**
+ * A word as it is compared: compatibility forms, case and accents are folded, so that `Ｓtraße`, `STRASSE` and `strasse`
+ * are one, and `café` is `cafe`. The same for whatever language.
+ */
+export const foldWord = (word: string): string =>
+  word
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('ı', 'i')
+    .replaceAll('ς', 'σ')
+    .slice(0, MOST_LETTERS);
+
+const pairsOf = (run: string, at: number): TermAt[] => {
+  const signs = [...run];
+  if (signs.length === 1) return [{ term: foldWord(run), from: at, to: at + run.length }];
+  let from = at;
+  return signs.slice(1).map((second, index) => {
+    const first = signs[index] ?? '';
+    const pair = { term: foldWord(first + second), from, to: from + first.length + second.length };
+    from += first.length;
+    return pair;
+  });
+};
+
+/** The terms of a text in their order. A text and a query are taken apart by this alone. */
+export const termsOf = (text: string): TermAt[] => {
+  const found: TermAt[] = [];
+  for (const match of text.matchAll(RUN)) {
+    const [run] = match;
+    if (UNSPACED.test(run)) found.push(...pairsOf(run, match.index));
+    else found.push({ term: foldWord(run), from: match.index, to: match.index + run.length });
+  }
+  return found.filter(({ term }) => term !== '');
+};
+
+/** Where `words` follow one upon the other among `terms`: the index of the first of them, for each time. */
+export const findPhrase = (terms: readonly TermAt[], words: readonly string[]): number[] => {
+  const [first] = words;
+  if (first === undefined) return [];
+  return terms.flatMap(({ term }, at) =>
+    term === first && words.every((word, offset) => terms[at + offset]?.term === word) ? [at] : [],
+  );
+};

@@ -1,0 +1,40 @@
+import { SearchOptions } from '@toolfabric/contract';
+import { FabricError } from '@toolfabric/kernel';
+import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
+import { citeResults } from './cite/cite-results.ts';
+import type { ReaderDriver } from './cite/read-document.ts';
+import { filterResults } from './merge/filter-results.ts';
+import { mergeResults } from './merge/merge-results.ts';
+import { askAll } from './providers/ask-all.ts';
+import { wantedTerms, writeQuery } from './query/parse-query.ts';
+import { askedOf, SearchArgs } from './search-args.ts';
+import { searchOutcome } from './search-outcome.ts';
+
+const optionsOf = ({ options }: ToolContext): SearchOptions => {
+  const parsed = SearchOptions.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw new FabricError('contract_invalid', 'the contract names no providers that can be asked');
+};
+
+/**
+ * WB-1: rewrites the query, asks every provider, merges and filters what they found, reads the first results as
+ * `url.fetch` would, and cites from stored copies. Each citation is checked before the answer leaves.
+ */
+export const webSearchTool = (driver: ReaderDriver) =>
+  defineTool({
+    handler: 'web.search',
+    effect: 'none',
+    args: SearchArgs,
+    async handle(ctx, args) {
+      const options = optionsOf(ctx);
+      const asked = askedOf(args, options);
+      const answers = await askAll(driver, ctx, options, asked);
+      const merged = mergeResults(answers);
+      const { sites, notSites } = asked.query;
+      const { kept, filteredOut } = filterResults(merged, { ...asked, sites, notSites });
+      const { results, read, snippets } = args;
+      const wanted = wantedTerms(asked.query);
+      const cited = await citeResults(driver, ctx, kept, { results, read, snippets, wanted });
+      return searchOutcome(ctx, { asked: writeQuery(asked.query), answers, found: merged.length, filteredOut, cited });
+    },
+  });
