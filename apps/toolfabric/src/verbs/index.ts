@@ -6,6 +6,7 @@ import { keys, provision } from './cluster.ts';
 import { CREDENTIAL_VERBS } from './credentials.ts';
 import { doctor } from './doctor.ts';
 import { cancel, get, watch } from './follow.ts';
+import { INTERFACE_VERBS } from './interface.ts';
 import { log } from './log.ts';
 import { POLICY_VERBS } from './policy.ts';
 import { taskCreate, taskEnd, taskShow, taskWiden } from './task.ts';
@@ -20,6 +21,7 @@ export const VERBS: readonly Verb[] = [
   up,
   doctor,
   ...TOOL_VERBS,
+  ...INTERFACE_VERBS,
   call,
   watch,
   get,

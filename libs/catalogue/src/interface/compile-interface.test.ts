@@ -219,7 +219,7 @@ describe('publication of http.request', () => {
       expect.stringMatching(/^execution\.options\.method/),
     ]);
     const none = 'execution.egress.rules: none of them lets the operation out';
-    expect(changed({ egress: undefined })).toEqual([none]);
+    expect(changed({ egress: undefined })).toEqual(['execution.egress: needed where network is permit', none]);
     expect(changed({ options: { ...options, base: 'https://other.example.com' } })).toEqual([none]);
     expect(changed({ options: { ...options, method: 'HEAD' } })).toEqual([none]);
   });

@@ -78,10 +78,14 @@ const onIssue = async (
   const now = Date.now();
   const verb = `${request.method} ${rest}`;
   if (request.method === 'GET' && faults.limitsRead()) return limit(response);
-  if (verb === 'GET ') return send(response, 200, issues.read(issue, now));
+  if (verb === 'GET ') return send(response, 200, issues.read(issue, now), { etag: issues.etag(issue) });
   if (verb === 'GET /comments') return send(response, 200, issues.search(issue, key, now));
   if (verb === 'PATCH ') {
     Change.parse(await readBody(request));
+    const expected = header(request, 'if-match');
+    const etag = issues.etag(issue);
+    if (expected !== undefined && expected !== etag)
+      return send(response, 412, { error: 'it stands at another version' }, { etag });
     return write(faults, response, () => {
       issues.close(issue, Date.now());
       return [200, issues.read(issue, Date.now())];
@@ -98,8 +102,8 @@ const onIssue = async (
 };
 
 /**
- * `GET|PATCH /issues/<n>`, `GET|POST /issues/<n>/comments` (`?key=` searches); `POST /arm`, `POST /disarm` and
- * `POST /settings` belong to the test.
+ * `GET|PATCH /issues/<n>` (with `ETag` and `If-Match`), `GET|POST /issues/<n>/comments` (`?key=` searches); `POST /arm`,
+ * `POST /disarm` and `POST /settings` belong to the test.
  */
 export const answerRequest = async (
   issues: Issues,

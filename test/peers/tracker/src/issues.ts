@@ -41,6 +41,12 @@ export class Issues {
     };
   }
 
+  /** The version of an issue: it is another one after each write to it. */
+  etag(issue: number): string {
+    const writes = this.log.lines.filter((line) => line.event !== 'request' && line.issue === issue);
+    return `"${writes.length}"`;
+  }
+
   comment({ issue, body, key, idempotencyKey }: NewComment, now: number): { comment: TrackerComment; isNew: boolean } {
     const earlier =
       this.dedupe && idempotencyKey !== undefined
