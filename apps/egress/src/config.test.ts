@@ -38,6 +38,8 @@ describe('configuration of the egress', () => {
       extraCa: [],
       limits: DEFAULT_LIMITS,
       vaultKeyFiles: [],
+      privateOrigins: [],
+      redirectUris: [],
       pace: PACES.production,
     });
     expect([authority, healthPort]).toEqual([undefined, undefined]);
@@ -48,12 +50,16 @@ describe('configuration of the egress', () => {
       ...env,
       TOOLFABRIC_EGRESS_KINDS: 'web,cli',
       TOOLFABRIC_VAULT_KEY_FILES: '/keys/new:/keys/old',
+      TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS: 'https://login.corp=10.0.0.0/8',
+      TOOLFABRIC_CREDENTIAL_REDIRECT_URIS: 'https://fabric.corp/login',
       TOOLFABRIC_EGRESS_PERMITS: '7',
       TOOLFABRIC_EGRESS_IDLE_MS: '50',
       TOOLFABRIC_EGRESS_SOCKET_GROUP: '1000',
       TOOLFABRIC_EGRESS_EXTRA_CA_FILE: file('extra.pem', 'PEM'),
     });
     expect(read).toMatchObject({ kinds: ['web', 'cli'], vaultKeyFiles: ['/keys/new', '/keys/old'], extraCa: ['PEM'] });
+    expect(read.privateOrigins).toEqual([{ origin: 'https://login.corp', addresses: ['10.0.0.0/8'] }]);
+    expect(read.redirectUris).toEqual(['https://fabric.corp/login']);
     expect(read.limits).toEqual({ ...DEFAULT_LIMITS, permits: 7, idleMs: 50 });
     expect(read.socket.group).toBe(1000);
   });
@@ -84,6 +90,8 @@ describe('configuration of the egress', () => {
     ['TOOLFABRIC_EGRESS_KINDS', 'web,'],
     ['TOOLFABRIC_EGRESS_PERMITS', '0'],
     ['TOOLFABRIC_EGRESS_CONNECTIONS', 'many'],
+    ['TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS', 'login.corp'],
+    ['TOOLFABRIC_CREDENTIAL_REDIRECT_URIS', 'http://fabric.corp/login'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readConfig({ ...env, [name]: value })).toThrow(name);
   });

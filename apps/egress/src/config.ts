@@ -7,6 +7,7 @@ import { TELEMETRY_ENVIRONMENT, type TelemetrySettings, telemetrySettings } from
 import { z } from 'zod';
 import type { SocketConfig } from './http/listen-on-socket.ts';
 import { DEFAULT_LIMITS, type EgressLimits } from './limits.ts';
+import { type PrivateOrigin, PrivateOrigins } from './oauth/private-origins.ts';
 
 export interface EgressConfig {
   readonly bus: Pick<BusConfig, 'servers' | 'nkeySeed' | 'publicKeys'>;
@@ -22,6 +23,10 @@ export interface EgressConfig {
   readonly limits: EgressLimits;
   /** Files of the keys of the vault, the one for new secrets first; without one there are no credentials. */
   readonly vaultKeyFiles: readonly string[];
+  /** Authorisation servers, and addresses that credentials are tested at, that may lie inside. */
+  readonly privateOrigins: readonly PrivateOrigin[];
+  /** Addresses beside loopback ones that a login comes back to. */
+  readonly redirectUris: readonly string[];
   readonly pace: Pace;
   readonly faults: Faults;
   readonly telemetry: TelemetrySettings;
@@ -32,6 +37,10 @@ export interface EgressConfig {
 }
 
 const Whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const RedirectUris = z
+  .string()
+  .transform((text) => text.split(',').filter((one) => one !== ''))
+  .pipe(z.array(z.url({ protocol: /^https$/ })).max(16));
 const File = z.string().min(1).optional();
 
 const Environment = z.object({
@@ -54,6 +63,8 @@ const Environment = z.object({
   TOOLFABRIC_EGRESS_IDLE_MS: Whole(10, 3_600_000).default(DEFAULT_LIMITS.idleMs),
   TOOLFABRIC_EGRESS_CONNECTION_MS: Whole(10, 86_400_000).default(DEFAULT_LIMITS.connectionMs),
   TOOLFABRIC_VAULT_KEY_FILES: z.string().default(''),
+  TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS: PrivateOrigins.default([]),
+  TOOLFABRIC_CREDENTIAL_REDIRECT_URIS: RedirectUris.default([]),
   TOOLFABRIC_PACE: z.enum(['production', 'test']).default('production'),
   TOOLFABRIC_TEST: z.enum(['0', '1']).default('0'),
   TOOLFABRIC_FAULTS: z.string().default(''),
@@ -97,6 +108,8 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
       connectionMs: values.TOOLFABRIC_EGRESS_CONNECTION_MS,
     },
     vaultKeyFiles: values.TOOLFABRIC_VAULT_KEY_FILES.split(':').filter((file) => file !== ''),
+    privateOrigins: values.TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS,
+    redirectUris: values.TOOLFABRIC_CREDENTIAL_REDIRECT_URIS,
     pace: PACES[values.TOOLFABRIC_PACE],
     faults: armFaultPoints(parseFaults(values.TOOLFABRIC_FAULTS), values.TOOLFABRIC_TEST === '1'),
     telemetry: telemetrySettings(values),

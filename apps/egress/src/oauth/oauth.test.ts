@@ -26,7 +26,7 @@ beforeAll(async () => {
       return `token of ${user} at ${handle}`;
     },
     log: createLogger('egress', (line) => logged.push(line)),
-    settings: { privateIssuers: inside(server.issuer), redirectUris: ['https://fabric.example.com/login'] },
+    settings: { privateOrigins: inside(server.issuer), redirectUris: ['https://fabric.example.com/login'] },
   });
 });
 afterAll(async () => {

@@ -7,21 +7,21 @@ import { Refused } from '../refuse.ts';
 import { normalisePath } from '../target/normalise-path.ts';
 import { parseTarget } from '../target/parse-target.ts';
 import { secureUpstream } from '../tls/secure-upstream.ts';
-import type { PrivateIssuer } from './private-issuers.ts';
+import type { PrivateOrigin } from './private-origins.ts';
 
 export interface WaySettings {
   readonly resolver: Resolver;
   readonly limits: EgressLimits;
   /** Authorities (PEM) that may vouch for an authorisation server. */
   readonly ca: readonly string[];
-  readonly privateIssuers: readonly PrivateIssuer[];
+  readonly privateOrigins: readonly PrivateOrigin[];
 }
 
 /** TLS alone and public addresses alone, but for an origin that the operator named. */
-const namedAt = ({ origin }: URL, issuer: URL, { privateIssuers }: WaySettings): PrivateIssuer | undefined => {
+const namedAt = ({ origin }: URL, issuer: URL, { privateOrigins }: WaySettings): PrivateOrigin | undefined => {
   // A server of the outside does not lead inwards by what it says of its end points.
-  const isInside = privateIssuers.some((named) => named.origin === issuer.origin);
-  return isInside ? privateIssuers.find((named) => named.origin === origin) : undefined;
+  const isInside = privateOrigins.some((named) => named.origin === issuer.origin);
+  return isInside ? privateOrigins.find((named) => named.origin === origin) : undefined;
 };
 
 /**

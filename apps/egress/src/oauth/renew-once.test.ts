@@ -17,7 +17,7 @@ const refreshed: string[] = [];
 beforeAll(async () => {
   nats = await startNats({ kinds: ['web'] });
   server = await OAuthServer.start();
-  const settings = { privateIssuers: inside(server.issuer) };
+  const settings = { privateOrigins: inside(server.issuer) };
   here = await openOAuth(busPlaceOf(nats), keys, { settings, faults: { at: () => void refreshed.push('here') } });
 });
 afterEach(() => {

@@ -9,7 +9,7 @@ import { inside } from '../testing/open-oauth.ts';
 import type { Pem } from '../tls/create-authority.ts';
 import { Issuers } from './discover.ts';
 import { createGuardedFetch, type FetchSettings } from './guarded-fetch.ts';
-import { PrivateIssuers } from './private-issuers.ts';
+import { PrivateOrigins } from './private-origins.ts';
 
 const HOST = 'login.corp';
 let authority: Pem;
@@ -29,7 +29,7 @@ const settings = (over: Partial<FetchSettings> = {}): FetchSettings => ({
   resolver: { resolve: () => Promise.resolve(['127.0.0.1']) },
   limits: DEFAULT_LIMITS,
   ca: [authority.cert],
-  privateIssuers: [secure, wrong, plain].flatMap(({ issuer }) => inside(issuer)),
+  privateOrigins: [secure, wrong, plain].flatMap(({ issuer }) => inside(issuer)),
   requestMs: 15_000,
   ...over,
 });
@@ -50,10 +50,10 @@ describe('SB-2: what is said to an authorisation server goes out as everything e
   });
 
   it('not to an address inside that nobody named, and not without TLS', async () => {
-    const unnamed = { privateIssuers: [] };
+    const unnamed = { privateOrigins: [] };
     const { issuer } = secure;
     await expect(ask(issuer, `${issuer}/token`, unnamed)).rejects.toMatchObject(notSent('address_not_permitted'));
-    const elsewhere = { privateIssuers: [{ origin: issuer, addresses: ['10.0.0.0/8'] }] };
+    const elsewhere = { privateOrigins: [{ origin: issuer, addresses: ['10.0.0.0/8'] }] };
     await expect(ask(issuer, `${issuer}/token`, elsewhere)).rejects.toMatchObject(notSent('address_not_permitted'));
     const http = plain.issuer;
     await expect(ask(http, `${http}/token`, unnamed)).rejects.toMatchObject(notSent('scheme_not_permitted'));
@@ -76,7 +76,7 @@ describe('SB-2: what is said to an authorisation server goes out as everything e
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const gone = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await new Promise((resolve) => server.close(resolve));
-    const named = { privateIssuers: inside(gone) };
+    const named = { privateOrigins: inside(gone) };
     await expect(ask(gone, `${gone}/token`, named)).rejects.toMatchObject(notSent('connect_failed'));
   });
 
@@ -86,18 +86,18 @@ describe('SB-2: what is said to an authorisation server goes out as everything e
     expect(server.token_endpoint).toBe(`${secure.issuer}/token`);
     expect(await issuers.find({ issuer: secure.issuer })).toBe(await issuers.find({ issuer: secure.issuer }));
     const liar = await OAuthServer.start({ metadata: { issuer: 'https://login.example.com' } });
-    const lied = new Issuers(settings({ privateIssuers: inside(liar.issuer) }), systemClock);
+    const lied = new Issuers(settings({ privateOrigins: inside(liar.issuer) }), systemClock);
     await expect(lied.find({ issuer: liar.issuer })).rejects.toMatchObject({ type: 'credential_refused' });
     await liar.stop();
-    const unnamed = new Issuers(settings({ privateIssuers: [] }), systemClock);
+    const unnamed = new Issuers(settings({ privateOrigins: [] }), systemClock);
     await expect(unnamed.find({ issuer: plain.issuer })).rejects.toMatchObject({ type: 'credential_refused' });
   });
 });
 
 describe('the setting for authorisation servers inside', () => {
   it('names an origin and its ranges', () => {
-    expect(PrivateIssuers.parse('')).toEqual([]);
-    expect(PrivateIssuers.parse('https://login.corp=10.1.0.0/16|fd00::/8,http://127.0.0.1:9=127.0.0.1/32')).toEqual([
+    expect(PrivateOrigins.parse('')).toEqual([]);
+    expect(PrivateOrigins.parse('https://login.corp=10.1.0.0/16|fd00::/8,http://127.0.0.1:9=127.0.0.1/32')).toEqual([
       { origin: 'https://login.corp', addresses: ['10.1.0.0/16', 'fd00::/8'] },
       { origin: 'http://127.0.0.1:9', addresses: ['127.0.0.1/32'] },
     ]);
@@ -109,5 +109,5 @@ describe('the setting for authorisation servers inside', () => {
     'https://login.corp=10.0.0.0',
     'https://a/b=10.0.0.0/8',
     'x',
-  ])('not %s', (text) => expect(PrivateIssuers.safeParse(text).success).toBe(false));
+  ])('not %s', (text) => expect(PrivateOrigins.safeParse(text).success).toBe(false));
 });

@@ -78,7 +78,7 @@ export const openOAuth = async ({ url, nkeySeed, publicKeys }: BusPlace, keys: s
       resolver,
       limits: DEFAULT_LIMITS,
       ca: [],
-      privateIssuers: [],
+      privateOrigins: [],
       redirectUris: [],
       pace: TEST_OAUTH_PACE,
       ...options.settings,

@@ -21,7 +21,7 @@ const tell = (message: unknown) => process.send?.(message);
 let oauth: Awaited<ReturnType<typeof openOAuth>> | undefined;
 
 const begin = async ({ bus, keys, issuer, faults }: RenewerStart) => {
-  const settings = { privateIssuers: inside(issuer) };
+  const settings = { privateOrigins: inside(issuer) };
   oauth = await openOAuth(bus, keys, { settings, faults: armFaultPoints(parseFaults(faults), true) });
   tell({ ready: true });
 };

@@ -1,0 +1,275 @@
+import { connect } from 'node:net';
+import type { CredentialDraft, EgressPermit, EgressRule } from '@toolfabric/contract';
+import { createLogger } from '@toolfabric/kernel';
+import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OAuthServer } from '../testing/oauth-server.ts';
+import { ANN, type BrokerEgress, KEEPER, openBrokerEgress } from '../testing/open-broker.ts';
+import { basic, permitFor } from '../testing/open-egress.ts';
+import { busPlaceOf, inside, movableClock } from '../testing/open-oauth.ts';
+import { openPeer, type Peer } from '../testing/open-peer.ts';
+import { generateVaultKey } from '../vault/vault-keys.ts';
+
+const WAIT = { timeoutMs: 20_000 };
+const SECRET = 'static-secret-canary';
+const clock = movableClock();
+const logged: string[] = [];
+let nats: TestNats;
+let server: OAuthServer;
+let peer: Peer;
+let one: BrokerEgress;
+let two: BrokerEgress;
+
+beforeAll(async () => {
+  nats = await startNats({ kinds: ['web'] });
+  server = await OAuthServer.start();
+  peer = await openPeer(undefined, (req, res) => {
+    if (req.url === '/api/slow') return void res.write('first');
+    res.end('seen');
+  });
+  const keys = generateVaultKey();
+  const origin = `http://api.corp:${peer.port}`;
+  const privateOrigins = [...inside(server.issuer), { origin, addresses: ['127.0.0.1/32'] }];
+  const log = createLogger('egress', (line) => logged.push(line));
+  one = await openBrokerEgress(busPlaceOf(nats), keys, { privateOrigins, clock, log });
+  two = await openBrokerEgress(busPlaceOf(nats), keys, { privateOrigins, clock, log });
+});
+afterAll(async () => {
+  await Promise.all([one, two].map((each) => each?.stop()));
+  await peer?.stop();
+  await server?.stop();
+  await nats?.stop();
+});
+
+type About = Omit<CredentialDraft, 'sealed'>;
+let made = 0;
+const about = (over: Partial<About> = {}): About => ({
+  handle: `user:c${++made}`,
+  account: 'ann at the api',
+  audience: { hosts: ['api.corp'], paths: ['/api'] },
+  inject: { type: 'header', header: 'Authorization', template: 'Bearer {secret}' },
+  kind: 'static',
+  ...over,
+});
+const oauthOver = (kind: CredentialDraft['kind'], over: object = {}): Partial<About> => ({
+  kind,
+  oauth: { issuer: server.issuer, clientId: 'fabric', scopes: [], resource: 'http://api.corp/api', ...over },
+});
+const ruleFor = (credential: string, over: Partial<EgressRule> = {}): EgressRule => ({
+  host: 'api.corp',
+  scheme: 'http',
+  ports: [peer.port],
+  addresses: ['127.0.0.0/8'],
+  credential,
+  ...over,
+});
+
+const askThrough = async (
+  { egress }: BrokerEgress,
+  handle: string,
+  path = '/api/me',
+  over: { rule?: Partial<EgressRule>; permit?: Partial<EgressPermit> } = {},
+) => {
+  const rule = ruleFor(handle, over.rule);
+  const token = await egress.open(permitFor([rule], over.permit));
+  const target = `${rule.host}:${peer.port}`;
+  const head = `GET http://${target}${path} HTTP/1.1\r\nhost: ${target}\r\nproxy-authorization: ${basic(token)}\r\n`;
+  return egress.raw(`${head}connection: close\r\n\r\n`);
+};
+const shown = () => peer.seen.at(-1)?.headers.authorization;
+const REFUSED = { status: 403, reason: 'credential_unavailable' };
+
+describe('PO-11: a secret that was given once', () => {
+  it('is shown to its audience, for its owner, and nowhere else', async () => {
+    const { handle, version } = await one.add(ANN, about(), { secret: SECRET });
+    expect(version).toBe(1);
+    expect(await askThrough(one, handle)).toMatchObject({ status: 200, body: 'seen' });
+    expect(shown()).toBe(`Bearer ${SECRET}`);
+    const before = peer.seen.length;
+    expect(await askThrough(two, handle, '/apix')).toMatchObject(REFUSED);
+    expect(await askThrough(two, handle, '/api/me', { rule: { host: 'other.corp' } })).toMatchObject(REFUSED);
+    const actors = [
+      { tenant: 'acme', user: 'bob' },
+      { tenant: 'other', user: 'ann' },
+    ];
+    for (const who of actors) {
+      const permit = { actor: { ...who, agent: 'coder' } };
+      expect(await askThrough(two, handle, '/api/me', { permit })).toMatchObject(REFUSED);
+    }
+    expect(await askThrough(two, 'user:nothing')).toMatchObject(REFUSED);
+    expect(peer.seen.length).toBe(before);
+  });
+
+  it('of the tenant acts for each of its users, and is kept by those with the right', async () => {
+    const draft = about({ handle: 'tenant:registry', inject: { type: 'basic', user: 'build' } });
+    await expect(one.add(ANN, draft, { secret: SECRET })).rejects.toMatchObject({ type: 'forbidden' });
+    await one.add(KEEPER, draft, { secret: SECRET });
+    expect(await askThrough(two, 'tenant:registry')).toMatchObject({ status: 200 });
+    expect(shown()).toBe(`Basic ${Buffer.from(`build:${SECRET}`).toString('base64')}`);
+    await expect(one.ask('revoke', { by: ANN, handle: 'tenant:registry' })).rejects.toMatchObject({
+      type: 'forbidden',
+    });
+  });
+
+  it('has an end by itself', async () => {
+    const { handle } = await one.add(ANN, about({ expiresAt: clock.now() + 60_000 }), { secret: SECRET });
+    expect(await askThrough(one, handle)).toMatchObject({ status: 200 });
+    clock.skip(60_000);
+    expect(await askThrough(one, handle)).toMatchObject(REFUSED);
+  });
+
+  it.each<[string, (keeper: BrokerEgress) => Promise<unknown>]>([
+    ['revoked', (keeper) => keeper.ask('revoke', { by: ANN, handle: 'user:gone' })],
+    ['given anew', (keeper) => keeper.add(ANN, about({ handle: 'user:gone' }), { secret: 'another' })],
+  ])('that is %s in another process: what carries it is closed', async (_, end) => {
+    await one.add(ANN, about({ handle: 'user:gone' }), { secret: SECRET });
+    const token = await two.egress.open(permitFor([ruleFor('user:gone')]));
+    const target = `api.corp:${peer.port}`;
+    const socket = connect(two.egress.socketPath).on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const got = new Promise((resolve) => socket.once('data', resolve));
+    socket.write(
+      `GET http://${target}/api/slow HTTP/1.1\r\nhost: ${target}\r\nproxy-authorization: ${basic(token)}\r\n\r\n`,
+    );
+    await got;
+    await end(one);
+    await closed;
+    const again = await askThrough(two, 'user:gone');
+    expect(again.status === 200 ? shown() : again.reason).toBe(
+      again.status === 200 ? 'Bearer another' : 'credential_unavailable',
+    );
+  });
+
+  it('that was revoked is gone from the vault, and its record stays', async () => {
+    const { handle } = await one.add(ANN, about(), { secret: SECRET });
+    const before = (await one.vault.keys('credential')).length;
+    expect(await one.ask('revoke', { by: ANN, handle })).toMatchObject({ state: 'revoked', version: 1 });
+    expect((await one.vault.keys('credential')).length).toBe(before - 1);
+    expect(await one.add(ANN, about({ handle }), { secret: SECRET })).toMatchObject({ state: 'active', version: 2 });
+    await expect(one.ask('revoke', { by: ANN, handle: 'user:nothing' })).rejects.toMatchObject({ type: 'not_found' });
+  });
+
+  it('is tested where the operator allows it; a private address is refused, by its name', async () => {
+    const testAddress = `http://api.corp:${peer.port}/api/me`;
+    const { handle } = await one.add(ANN, about({ testAddress }), { secret: SECRET });
+    expect(await one.ask('test', { by: ANN, handle })).toMatchObject({ status: 200, credential: { handle } });
+    expect(shown()).toBe(`Bearer ${SECRET}`);
+    const elsewhere = about({ testAddress: 'https://api.corp/api/me' });
+    await one.add(ANN, elsewhere, { secret: SECRET });
+    const refused = await one.ask('test', { by: ANN, handle: elsewhere.handle });
+    expect(refused).toMatchObject({ refusal: 'address_not_permitted' });
+    expect(JSON.stringify(refused)).not.toContain(SECRET);
+  });
+
+  it('lists what is one’s own and the tenant’s, page by page', async () => {
+    const zoe = { ...ANN, user: 'zoe' };
+    for (const handle of ['user:z2', 'user:z1']) await one.add(zoe, about({ handle }), { secret: SECRET });
+    const first = await one.ask('list', { by: zoe, limit: 2 });
+    expect(first.credentials.map(({ handle }) => handle)).toEqual(['tenant:registry', 'user:z1']);
+    const next = await one.ask('list', { by: zoe, limit: 2, after: first.next });
+    expect(next).toMatchObject({ credentials: [{ handle: 'user:z2' }] });
+    expect(next.next).toBeUndefined();
+    expect((await one.ask('list', { by: { ...zoe, tenant: 'other' } })).credentials).toEqual([]);
+  });
+});
+
+describe('PO-11: what cannot be added', () => {
+  it.each<[string, Partial<About>, object | undefined]>([
+    ['a static one without a secret', {}, undefined],
+    ['a static one with more than its secret', {}, { secret: 's', clientSecret: 'c' }],
+    ['one that is no secret', {}, { token: 's' }],
+    ['a secret of two lines', {}, { secret: 'a\r\nx-other: b' }],
+    ['an exchange without a token', { kind: 'oauth_token_exchange' }, undefined],
+    ['a login with a secret', { kind: 'oauth_authorization_code' }, { secret: 's' }],
+    [
+      'a header that steers the message',
+      { inject: { type: 'header', header: 'Host', template: '{secret}' } },
+      { secret: 's' },
+    ],
+    ['a path with two readings', { audience: { hosts: ['api.corp'], paths: ['/api/../x'] } }, { secret: 's' }],
+    ['a test address of another host', { testAddress: 'https://evil.example.com/api' }, { secret: 's' }],
+    ['one that has expired', { expiresAt: 1 }, { secret: 's' }],
+  ])('%s', async (_, over, parts) => {
+    const { kind = 'static' } = over;
+    const draft = about({ ...(kind === 'static' ? {} : oauthOver(kind)), ...over });
+    await expect(one.add(ANN, draft, parts)).rejects.toMatchObject({ type: 'invalid_request' });
+  });
+
+  it('a secret that was sealed for another handle', async () => {
+    const { sealToKey } = await import('@toolfabric/kernel');
+    const sealed = sealToKey(JSON.stringify({ secret: SECRET }), await one.ask('key', {}), 'user:other');
+    const draft = { ...about(), sealed };
+    await expect(one.ask('add', { by: ANN, draft })).rejects.toMatchObject({ type: 'invalid_request' });
+  });
+
+  it('of two that change one at once, each has its own secret or none', async () => {
+    const { handle } = await one.add(ANN, about(), { secret: 'first' });
+    const both = [one, two].map((keeper, index) => keeper.add(ANN, about({ handle }), { secret: `by-${index}` }));
+    const ended = await Promise.allSettled(both);
+    const winner = ended.findLastIndex(({ status }) => status === 'fulfilled');
+    expect(winner).toBeGreaterThanOrEqual(0);
+    expect(await askThrough(one, handle)).toMatchObject({ status: 200 });
+    const { version } =
+      (await one.ask('list', { by: ANN, limit: 100 })).credentials.find((c) => c.handle === handle) ?? {};
+    const stands = ended.findIndex((each) => each.status === 'fulfilled' && each.value.version === version);
+    expect(shown()).toBe(`Bearer by-${stands}`);
+  });
+});
+
+describe('PO-11: an account behind an authorisation server', () => {
+  it('is logged in to, shown, renewed, and needs a login again once its renewal was lost', async () => {
+    const draft = about(oauthOver('oauth_authorization_code'));
+    const by = { by: ANN, handle: draft.handle };
+    const added = await one.add(ANN, draft, { clientSecret: 'client-secret-canary' });
+    expect(added).toMatchObject({ state: 'needs_login', version: 1 });
+    expect(await askThrough(one, draft.handle)).toMatchObject(REFUSED);
+    const begun = await one.ask('beginLogin', { ...by, redirectUri: 'http://127.0.0.1:7777/callback' });
+    const address = await server.browse(begun.address);
+    const logged = await two.ask('completeLogin', { ...by, state: begun.state, address });
+    expect(logged).toMatchObject({ state: 'active', version: 2 });
+    expect(await askThrough(one, draft.handle)).toMatchObject({ status: 200 });
+    const first = shown()?.slice('Bearer '.length) ?? '';
+    expect(server.tokens.isGood(first)).toBe(true);
+    clock.skip(3_600_000);
+    expect(await askThrough(two, draft.handle)).toMatchObject({ status: 200 });
+    expect(shown()).not.toContain(first);
+    clock.skip(3_600_000);
+    server.arm({ type: 'drop' });
+    expect(await askThrough(one, draft.handle)).toMatchObject(REFUSED);
+    const { credentials } = await one.ask('list', { by: ANN, limit: 100 });
+    expect(credentials.find(({ handle }) => handle === draft.handle)).toMatchObject({
+      state: 'needs_login',
+      version: 2,
+    });
+  });
+
+  it('an exchange takes the token of another credential of the same owner', async () => {
+    const subject = about(oauthOver('oauth_client_credentials'));
+    await one.add(ANN, subject, { clientSecret: 'client-secret-canary' });
+    const draft = about(oauthOver('oauth_token_exchange', { subject: subject.handle }));
+    await one.add(ANN, draft, { clientSecret: 'client-secret-canary' });
+    expect(await askThrough(one, draft.handle)).toMatchObject({ status: 200 });
+    const exchanged = server.truth.findLast(({ event }) => event === 'exchanged') as { subject: string };
+    expect(server.tokens.isGood(exchanged.subject)).toBe(true);
+    const chain = about(oauthOver('oauth_token_exchange', { subject: draft.handle }));
+    await one.add(ANN, chain, { clientSecret: 'client-secret-canary' });
+    expect(await askThrough(one, chain.handle)).toMatchObject(REFUSED);
+    const bob = about({ ...oauthOver('oauth_token_exchange', { subject: subject.handle }), handle: 'user:bobs' });
+    await one.add({ ...ANN, user: 'bob' }, bob, { clientSecret: 'client-secret-canary' });
+    const permit = { actor: { tenant: 'acme', user: 'bob', agent: 'coder' } };
+    expect(await askThrough(one, 'user:bobs', '/api/me', { permit })).toMatchObject(REFUSED);
+  });
+
+  it('canary: no secret stands in what is stored, logged or attempted', async () => {
+    await waitFor(() => logged.length > 0, WAIT);
+    const stored = await Promise.all(
+      [one.vault, one.credentials].map(async (store) =>
+        Promise.all((await store.keys('credential')).map((key) => store.get(key))),
+      ),
+    );
+    const seen = JSON.stringify([stored, logged, one.egress.attempts, two.egress.attempts]);
+    const tokens = server.truth.flatMap((truth) => (truth.event === 'issued' ? [truth.accessToken] : []));
+    expect(tokens.length).toBeGreaterThan(3);
+    for (const secret of [SECRET, 'client-secret-canary', ...tokens]) expect(seen).not.toContain(secret);
+  });
+});

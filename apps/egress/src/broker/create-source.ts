@@ -1,0 +1,38 @@
+import type { CredentialHandle, CredentialRecord, EgressRule } from '@toolfabric/contract';
+import type { CredentialSource, CredentialUse } from '../credential-source.ts';
+import { Refused } from '../refuse.ts';
+import { fitsAudience } from './fits-audience.ts';
+import type { Owner } from './kept-credentials.ts';
+import { showSecret } from './show-secret.ts';
+import { type SecretPorts, secretOf } from './usable-secret.ts';
+import type { Uses } from './uses.ts';
+
+/** Never over plain HTTP, but for a host inside that the rule names by its addresses. */
+const isSafe = ({ scheme, addresses }: EgressRule): boolean => scheme !== 'http' || addresses !== undefined;
+
+const found = async ({ kept }: SecretPorts, owner: Owner, handle: CredentialHandle): Promise<CredentialRecord> => {
+  const record = await kept.find(owner, handle);
+  if (record === undefined) throw new Refused('credential_unavailable');
+  return record;
+};
+
+const check = ({ audience }: CredentialRecord, rule: EgressRule, { host, path }: CredentialUse): void => {
+  if (!isSafe(rule) || !fitsAudience(audience, host, path)) throw new Refused('credential_unavailable');
+};
+
+/** Credentials of the actor of a permit, each read anew for each request, and shown within its audience alone. */
+export const createSource = (ports: SecretPorts, uses: Uses): CredentialSource => ({
+  headersFor: async ({ actor }, rule, use, signal) => {
+    const { credential } = rule;
+    if (credential === undefined) return {};
+    const owner = { tenant: actor.tenant, user: actor.user };
+    try {
+      const record = await found(ports, owner, credential);
+      check(record, rule, use);
+      uses.note(owner, record);
+      return showSecret(record.inject, await secretOf(ports, record, signal));
+    } catch (thrown) {
+      throw thrown instanceof Refused ? thrown : new Refused('credential_unavailable');
+    }
+  },
+});

@@ -1,0 +1,10 @@
+import type { CredentialAudience } from '@toolfabric/contract';
+import { isBelow } from '../target/normalise-path.ts';
+
+/** By whole labels; `*.` stands for one label or more. */
+const fitsHost = (named: string, host: string): boolean =>
+  named.startsWith('*.') ? host.endsWith(named.slice(1)) && !/^[\d.]+$/.test(host) : named === host;
+
+/** Whether a credential may be shown there. `host` in canonical form, `path` normalised, with its query. */
+export const fitsAudience = ({ hosts, paths }: CredentialAudience, host: string, path: string): boolean =>
+  hosts.some((named) => fitsHost(named, host)) && (paths?.some((prefix) => isBelow(path, prefix)) ?? true);
