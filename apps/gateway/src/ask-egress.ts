@@ -5,8 +5,17 @@ import { z } from 'zod';
 import { invalidRequest } from './invalid-request.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** A test or a login asks another server meanwhile. */
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 5_000;
+/** These ask another server meanwhile, in no more time than this. */
+const ASKING_MS = 13_000;
+const ASKING: readonly EgressVerb[] = ['test', 'beginLogin', 'completeLogin'];
+/** Left for the answer of this gateway, or a quarter of what there is. */
+const REPLY_MS = 500;
+
+const waitMsOf = (verb: EgressVerb, leftMs: number): number => {
+  const beforeDeadline = leftMs - Math.min(REPLY_MS, leftMs / 4);
+  return Math.max(1, Math.min(ASKING.includes(verb) ? ASKING_MS : ANSWER_MS, beforeDeadline));
+};
 
 const Answer = z.union([z.strictObject({ ok: z.unknown() }), z.strictObject({ error: ToolError })]);
 
@@ -43,8 +52,7 @@ export const askEgress = async <V extends EgressVerb>(
 ): Promise<EgressReplyOf<V>> => {
   const checked = EGRESS_RPC[verb].request.safeParse(request);
   if (!checked.success) throw invalidRequest(checked.error);
-  const waitMs = Math.max(1, Math.min(ANSWER_MS, leftMs()));
-  const text = await ask(verb, JSON.stringify(checked.data), waitMs).catch((thrown: unknown) => {
+  const text = await ask(verb, JSON.stringify(checked.data), waitMsOf(verb, leftMs())).catch((thrown: unknown) => {
     throw thrown instanceof RequestUnanswered ? away(thrown) : thrown;
   });
   const reply = EGRESS_RPC[verb].reply.safeParse(okOf(text));
