@@ -145,6 +145,7 @@ describe('PO-11: a secret that was given once', () => {
     const before = (await one.vault.keys('credential')).length;
     expect(await one.ask('revoke', { by: ANN, handle })).toMatchObject({ state: 'revoked', version: 1 });
     expect((await one.vault.keys('credential')).length).toBe(before - 1);
+    await expect(one.ask('test', { by: ANN, handle })).rejects.toMatchObject({ type: 'credential_missing' });
     expect(await one.add(ANN, about({ handle }), { secret: SECRET })).toMatchObject({ state: 'active', version: 2 });
     await expect(one.ask('revoke', { by: ANN, handle: 'user:nothing' })).rejects.toMatchObject({ type: 'not_found' });
   });
@@ -251,9 +252,22 @@ describe('PO-11: an account behind an authorisation server', () => {
     expect(await askThrough(one, draft.handle)).toMatchObject({ status: 200 });
     const exchanged = server.truth.findLast(({ event }) => event === 'exchanged') as { subject: string };
     expect(server.tokens.isGood(exchanged.subject)).toBe(true);
+    clock.skip(3_600_000);
+    server.arm({ type: 'status', status: 500 });
+    expect(await askThrough(one, draft.handle)).toMatchObject({ status: 503, reason: 'credential_not_ready' });
     const chain = about(oauthOver('oauth_token_exchange', { subject: draft.handle }));
     await one.add(ANN, chain, { clientSecret: 'client-secret-canary' });
     expect(await askThrough(one, chain.handle)).toMatchObject(REFUSED);
+    // Nobody has another's secret, or one that is meant for elsewhere, shown to a server of their choice.
+    const registry = about({ ...oauthOver('oauth_token_exchange', { subject: 'tenant:registry' }) });
+    await expect(one.add(ANN, registry)).rejects.toMatchObject({ type: 'invalid_request' });
+    const elsewhere = about();
+    await one.add(ANN, elsewhere, { secret: SECRET });
+    const taken = about(oauthOver('oauth_token_exchange', { subject: elsewhere.handle }));
+    await one.add(ANN, taken, { clientSecret: 'client-secret-canary' });
+    const asked = server.truth.length;
+    expect(await askThrough(one, taken.handle)).toMatchObject(REFUSED);
+    expect(server.truth.length).toBe(asked);
     const bob = about({ ...oauthOver('oauth_token_exchange', { subject: subject.handle }), handle: 'user:bobs' });
     await one.add({ ...ANN, user: 'bob' }, bob, { clientSecret: 'client-secret-canary' });
     const permit = { actor: { tenant: 'acme', user: 'bob', agent: 'coder' } };

@@ -21,11 +21,15 @@ const fitsTest = (address: string, { audience }: CredentialDraft): boolean => {
   return url !== null && url.username === '' && fitsAudience(audience, url.hostname, url.pathname + url.search);
 };
 
+const isOwn = (handle: string): boolean => handle.startsWith('user:');
+
 /** Everything of a draft that its schema does not say. Throws `invalid_request`. */
 export const checkDraft = (draft: CredentialDraft, now: number): void => {
   const { kind, oauth, testAddress, expiresAt, inject, audience } = draft;
   if ((kind === 'static') !== (oauth === undefined)) throw wrong('every kind but static names an authorisation server');
   if (oauth?.subject !== undefined && kind !== 'oauth_token_exchange') throw wrong('only an exchange has a subject');
+  if (oauth?.subject !== undefined && isOwn(oauth.subject) !== isOwn(draft.handle))
+    throw wrong('one exchanges what is of the same owner: a user their own, a tenant its own');
   if (oauth?.subject === draft.handle) throw wrong('a credential does not exchange its own token');
   if (inject.type === 'header' && NEVER.test(inject.header)) throw wrong('no secret stands in this header');
   if (!(audience.paths ?? []).every(isNormal)) throw wrong('a path of the audience can be read in more than one way');

@@ -1,5 +1,6 @@
 import type { CredentialHandle, CredentialRecord, EgressRule } from '@toolfabric/contract';
 import type { CredentialSource, CredentialUse } from '../credential-source.ts';
+import { NoToken } from '../oauth/oauth-failure.ts';
 import { Refused } from '../refuse.ts';
 import { fitsAudience } from './fits-audience.ts';
 import type { Owner } from './kept-credentials.ts';
@@ -20,6 +21,12 @@ const check = ({ audience }: CredentialRecord, rule: EgressRule, { host, path }:
   if (!isSafe(rule) || !fitsAudience(audience, host, path)) throw new Refused('credential_unavailable');
 };
 
+const refusalOf = (thrown: unknown): Refused => {
+  if (thrown instanceof Refused) return thrown;
+  const isLasting = thrown instanceof NoToken && thrown.why !== 'unavailable';
+  return new Refused(isLasting ? 'credential_unavailable' : 'credential_not_ready');
+};
+
 /** Credentials of the actor of a permit, each read anew for each request, and shown within its audience alone. */
 export const createSource = (ports: SecretPorts, uses: Uses): CredentialSource => ({
   headersFor: async ({ actor }, rule, use, signal) => {
@@ -32,7 +39,7 @@ export const createSource = (ports: SecretPorts, uses: Uses): CredentialSource =
       uses.note(owner, record);
       return showSecret(record.inject, await secretOf(ports, record, signal));
     } catch (thrown) {
-      throw thrown instanceof Refused ? thrown : new Refused('credential_unavailable');
+      throw refusalOf(thrown);
     }
   },
 });

@@ -40,6 +40,11 @@ const checkRight = (by: By, handle: CredentialHandle): By => {
 const handlersOf = (ports: VerbPorts): Handlers => {
   const { kept, vault, keys, logins, uses, clock, log } = ports;
   const tell = (event: string, { tenant }: By, handle: string) => log.info(event, { tenant, handle });
+  const present = async (by: By, handle: CredentialHandle) => {
+    const record = await kept.get(checkRight(by, handle), handle);
+    if (record.state === 'revoked') throw new FabricError('credential_missing', 'the credential was revoked');
+    return record;
+  };
   return {
     key: async () => keys.newest.public,
     add: async ({ by, draft }) => {
@@ -66,18 +71,16 @@ const handlersOf = (ports: VerbPorts): Handlers => {
       return record;
     },
     test: async ({ by, handle }) => {
-      const record = await kept.get(checkRight(by, handle), handle);
+      const record = await present(by, handle);
       const outcome = await testCredential(ports, record, ports.fetching);
       return { credential: record, ...outcome };
     },
     beginLogin: async ({ by, handle, redirectUri }) => {
-      const record = await kept.get(checkRight(by, handle), handle);
-      if (record.state === 'revoked') throw new FabricError('credential_missing', 'the credential was revoked');
+      const record = await present(by, handle);
       return logins.begin({ record, place: loginPlace(record) }, redirectUri);
     },
     completeLogin: async ({ by, handle, state, address }) => {
-      const record = await kept.get(checkRight(by, handle), handle);
-      if (record.state === 'revoked') throw new FabricError('credential_missing', 'the credential was revoked');
+      const record = await present(by, handle);
       const given = (await vault.read(secretsPlace(record)))?.secrets ?? {};
       const secrets = await logins.complete({ record, place: loginPlace(record) }, given, state, address);
       const renewed = await kept.login(record, secrets);

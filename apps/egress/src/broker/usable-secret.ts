@@ -4,6 +4,7 @@ import type { OAuth } from '../oauth/create-oauth.ts';
 import { NoToken } from '../oauth/oauth-failure.ts';
 import type { Secrets } from '../vault/secrets.ts';
 import type { Vault } from '../vault/vault.ts';
+import { fitsHosts } from './fits-audience.ts';
 import type { KeptCredentials, Owner } from './kept-credentials.ts';
 import { secretsPlace } from './places.ts';
 
@@ -40,13 +41,26 @@ export const secretOf = async (ports: SecretPorts, record: CredentialRecord, sig
 
 const SUBJECT_MS = 15_000;
 
-/** The secret of the credential that an exchange names, of the same owner. One that exchanges itself is refused. */
-export const subjectOf = async (ports: SecretPorts, { tenant, user }: CredentialRecord, handle: CredentialHandle) => {
-  if (handle.startsWith('user:') && user === undefined)
-    throw new NoToken('refused', 'a credential of the tenant does not exchange the token of a user');
+/** An exchange is no way around an audience: the subject is shown to who gave it, or to a host that it is meant for. */
+const checkShown = (subject: CredentialRecord, { oauth }: CredentialRecord): void => {
+  const issuer = oauth?.issuer ?? '';
+  if (subject.oauth?.issuer === issuer || fitsHosts(subject.audience, URL.parse(issuer)?.hostname ?? '')) return;
+  throw new NoToken('refused', 'the credential that is exchanged is not meant for this authorisation server');
+};
+
+/**
+ * The secret of the credential that an exchange names, of the same owner and meant for the server that exchanges it. One
+ * that exchanges itself is refused. Throws `NoToken`.
+ */
+export const subjectOf = async (ports: SecretPorts, exchange: CredentialRecord, handle: CredentialHandle) => {
+  const { tenant, user } = exchange;
+  // Whose own it is says who may have it shown to a server of their choice.
+  if (handle.startsWith('user:') !== (user !== undefined))
+    throw new NoToken('refused', 'the credential that is exchanged has another owner');
   const owner: Owner = { tenant, user: user ?? '' };
   const record = await ports.kept.find(owner, handle);
   if (record === undefined) throw new NoToken('refused', 'the credential whose token is exchanged does not exist');
   if (record.kind === 'oauth_token_exchange') throw new NoToken('refused', 'an exchanged token is not exchanged again');
+  checkShown(record, exchange);
   return secretOf(ports, record, AbortSignal.timeout(SUBJECT_MS));
 };
