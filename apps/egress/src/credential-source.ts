@@ -12,7 +12,8 @@ export interface CredentialUse {
 export interface CredentialSource {
   /**
    * The headers that show the credential of the rule, by name. Asked for each request before it goes out. Rejects with
-   * `Refused('credential_unavailable')` when it may not be used there, or is not there.
+   * `Refused`: `credential_unavailable` when it may not be used there, or is not there; `credential_not_ready` when that
+   * cannot be found out just now, or no token comes.
    */
   headersFor(
     permit: EgressPermit,

@@ -35,6 +35,8 @@ export const EGRESS_REFUSALS = {
     meaning: 'The permit has rules that only a read exchange can keep, and none can be read.',
   },
   credential_unavailable: { status: 403, meaning: 'The credential of the permit cannot be used here.' },
+  credential_not_ready: { status: 503, meaning: 'Nothing to show for the credential can be had just now.' },
+  credential_ended: { status: 403, meaning: 'The credential was revoked, replaced or ran out while it was in use.' },
   budget_exceeded: { status: 403, meaning: 'The bytes of the permit are used up.' },
   too_many_connections: { status: 429, meaning: 'As many connections are open as may be.' },
   idle_timeout: { status: 504, meaning: 'Nothing moved for too long.' },

@@ -3,7 +3,12 @@ import { FabricError } from '@toolfabric/kernel';
 import { RequestBroken } from '@toolfabric/ports';
 
 /** The egress itself cannot serve, whoever asks. */
-const UNAVAILABLE: ReadonlySet<EgressRefusal> = new Set(['permits_full', 'floor_unreadable', 'stopping']);
+const UNAVAILABLE: ReadonlySet<EgressRefusal> = new Set([
+  'permits_full',
+  'floor_unreadable',
+  'credential_not_ready',
+  'stopping',
+]);
 /** The host did not get the request, for a reason of its own. */
 const UNREACHABLE: ReadonlySet<EgressRefusal> = new Set(['resolve_failed', 'connect_failed']);
 /** What can come after a request was handed over. */
@@ -13,6 +18,7 @@ const PERHAPS_SENT: ReadonlySet<EgressRefusal> = new Set([
   'permit_revoked',
   'permit_closed',
   'permit_expired',
+  'credential_ended',
   'budget_exceeded',
   'idle_timeout',
   'time_exceeded',

@@ -98,7 +98,7 @@ export class PermitTable {
     const hit = [...this.#permits.values()].flatMap(({ permit, connections }) =>
       [...connections].filter(({ credentials }) => [...credentials].some((handle) => fits(permit, handle))),
     );
-    for (const connection of hit) connection.end('credential_unavailable');
+    for (const connection of hit) connection.end('credential_ended');
     await Promise.all(hit.map(({ closed }) => closed));
     return { closed: hit.length };
   }
