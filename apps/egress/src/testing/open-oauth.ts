@@ -9,7 +9,6 @@ import {
   silentLogger,
   systemClock,
 } from '@toolfabric/kernel';
-import type { TestNats } from '@toolfabric/testkit';
 import { DEFAULT_LIMITS } from '../limits.ts';
 import { createOAuth, type OAuthPorts, type OAuthSettings } from '../oauth/create-oauth.ts';
 import { NoToken } from '../oauth/oauth-failure.ts';
@@ -37,7 +36,14 @@ export interface BusPlace {
   readonly publicKeys: Readonly<Record<string, string>>;
 }
 
-export const busPlaceOf = ({ url, seeds, busKeys }: TestNats): BusPlace => ({
+/** What is needed of the bus of a test. */
+interface TestBus {
+  readonly url: string;
+  readonly seeds: Readonly<Record<string, string>>;
+  readonly busKeys: Readonly<Record<string, string>>;
+}
+
+export const busPlaceOf = ({ url, seeds, busKeys }: TestBus): BusPlace => ({
   url,
   nkeySeed: seeds['egress'] ?? '',
   publicKeys: busKeys,
