@@ -46,6 +46,11 @@ const INSIDERS: readonly { readonly from: string; readonly into: string; readonl
     into: 'apps/egress/src/testing/',
     reason: 'asks through the door of a worker at a way out that has no bus',
   },
+  {
+    from: 'test/credentials/',
+    into: 'apps/egress/src/testing/',
+    reason: 'people log in at the authorisation server that the tests of the egress have',
+  },
 ];
 /** The workspace's own packages, which no project declares. */
 const ROOT_TOOLS = ['vitest', 'fast-check'];
