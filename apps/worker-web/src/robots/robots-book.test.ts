@@ -60,7 +60,7 @@ describe('WB-2: what a site says about programs', () => {
     const robots = book();
     await expect(check(robots, '/a')).rejects.toEqual(DENIED);
     answer = text('User-agent: *\nAllow: /');
-    await expect(check(robots, '/a')).rejects.toEqual(DENIED);
+    await expect(check(robots, '/a')).rejects.toThrow('could not be read, which counts as a no');
     now += 60_001;
     await expect(check(robots, '/a')).resolves.toBeUndefined();
     expect(asked).toHaveLength(2);
@@ -69,6 +69,19 @@ describe('WB-2: what a site says about programs', () => {
   it('a connection that breaks allows nothing', async () => {
     answer = (_request, response) => response.destroy();
     await expect(check(book(), '/a')).rejects.toEqual(DENIED);
+  });
+
+  it('a host that is not there is told as that, and asked again', async () => {
+    let isThere = false;
+    const away = directSession({
+      request: (request) =>
+        isThere ? door.request(request) : Promise.reject(new FabricError('host_unreachable', 'no such host')),
+    });
+    const robots = book();
+    await expect(check(robots, '/a', away)).rejects.toMatchObject({ type: 'host_unreachable' });
+    isThere = true;
+    answer = text('');
+    await expect(check(robots, '/a', away)).resolves.toBeUndefined();
   });
 
   it('five redirects are followed, a sixth is taken for no rules', async () => {

@@ -27,6 +27,8 @@ export interface RobotsQuestion {
 }
 
 interface Rules {
+  /** That it could not be had; then nothing is allowed for a while. */
+  readonly isLost?: true;
   readonly allows: (url: URL) => boolean;
   /** On the clock of this process, in milliseconds. */
   readonly until: number;
@@ -37,16 +39,13 @@ const isMissing = (status: number): boolean => status >= 400 && status < 500 && 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 const isRefused = (thrown: unknown): boolean => thrown instanceof FabricError && thrown.type === 'egress_refused';
 
-/** The site could not be asked, for a reason of its own. */
+/** The site answered in a way that tells nothing. One that cannot be reached is told as that: it has no address to allow. */
 const isOfSite = (thrown: unknown): boolean =>
-  thrown instanceof RequestBroken ||
-  !(thrown instanceof FabricError) ||
-  thrown.type === 'content_refused' ||
-  thrown.type === 'host_unreachable';
+  thrown instanceof RequestBroken || !(thrown instanceof FabricError) || thrown.type === 'content_refused';
 
 /**
  * What the robots.txt of each site says about this agent, by RFC 9309: a 4xx allows everything, a 5xx, a 429 or a
- * connection that fails forbids everything for a while, redirects are followed five times.
+ * connection that breaks forbids everything for a while, redirects are followed five times.
  */
 export class RobotsBook {
   readonly #agent: string;
@@ -62,8 +61,9 @@ export class RobotsBook {
   /** Rejects with the reason of `signal`, and with `denied_by_robots` where the site does not want it. */
   async check(question: RobotsQuestion, url: URL, signal: AbortSignal): Promise<void> {
     const rules = await this.#rulesOf(question, url.origin, signal);
-    if (!rules.allows(url))
-      throw new FabricError('denied_by_robots', `the robots.txt of ${url.host} does not allow this address`);
+    if (rules.allows(url)) return;
+    const why = rules.isLost ? 'could not be read, which counts as a no for a minute' : 'does not allow this address';
+    throw new FabricError('denied_by_robots', `the robots.txt of ${url.host} ${why}`);
   }
 
   async #rulesOf({ tenant, egress }: RobotsQuestion, origin: string, signal: AbortSignal): Promise<Rules> {
@@ -78,7 +78,7 @@ export class RobotsBook {
   }
 
   async #ask(egress: EgressSession, origin: string, signal: AbortSignal): Promise<Rules> {
-    const nothing: Rules = { allows: () => false, until: this.#now() + RETRY_MS };
+    const nothing: Rules = { isLost: true, allows: () => false, until: this.#now() + RETRY_MS };
     const everything: Rules = { allows: () => true, until: this.#now() + KEEP_MS };
     const until = AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]);
     try {
@@ -94,7 +94,7 @@ export class RobotsBook {
       return { ...everything, allows: (url) => robots.isAllowed(url.href, this.#agent) !== false };
     } catch (thrown) {
       signal.throwIfAborted();
-      // What the way out itself refuses is told as it is: it is not the site that says so.
+      // What the way out itself refuses, and a host that is not there, is told as it is.
       if (!isOfSite(thrown)) throw thrown;
       return nothing;
     }
