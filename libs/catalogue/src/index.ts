@@ -20,6 +20,7 @@ export * from './raise-condition.ts';
 export * from './reconcile-query.ts';
 export * from './schema-changes.ts';
 export * from './search-contract.ts';
+export * from './search-setup.ts';
 export * from './template.ts';
 export * from './unenforced-fields.ts';
 export * from './write-yaml.ts';

@@ -1,6 +1,7 @@
 import {
   type CredentialHandle,
   type EgressRule,
+  providerName,
   type RemoteProvider,
   SearchOptions,
   type SearchProvider,
@@ -58,6 +59,19 @@ const PAGES: readonly EgressRule[] = (['https', 'http'] as const).map((scheme) =
   methods: ['GET', 'HEAD'],
 }));
 
+const told = ({ provider }: ProviderSetup): string =>
+  provider.kind === 'local' ? `${providerName(provider)} (the folder of your tenant)` : providerName(provider);
+
+/** With who is asked in its description: a model has to know where its words go. */
+const described = (
+  { capability, ...base }: ToolContract,
+  { version, providers }: Pick<SearchSetup, 'version' | 'providers'>,
+): ToolContract => ({
+  ...base,
+  capability: { ...capability, description: `${capability.description} It asks ${providers.map(told).join(', ')}.` },
+  version,
+});
+
 /**
  * The contract of `web.search` for a set of providers: who is asked stands in its options, where it may go in its rules,
  * and both are covered by its digest. `governance.hosts` is empty and not left out: no argument names a host, and the
@@ -65,20 +79,20 @@ const PAGES: readonly EgressRule[] = (['https', 'http'] as const).map((scheme) =
  *
  * Throws `contract_invalid` for options that no worker would take, and for a credential without a host.
  */
-export const searchContract = (base: ToolContract, setup: SearchSetup): ToolContract => {
-  const { version, providers, groups = {}, readsPages } = setup;
+export const searchContract = (builtin: ToolContract, setup: SearchSetup): ToolContract => {
+  const { providers, groups = {}, readsPages } = setup;
   const options = SearchOptions.safeParse({ providers: providers.map(({ provider }) => provider), groups });
   if (!options.success)
     throw new FabricError('contract_invalid', options.error.issues.map(({ message }) => message).join('; '));
   const idle = providers.find(({ provider, ...given }) => provider.kind === 'local' && Object.keys(given).length > 0);
   if (idle !== undefined) throw new FabricError('contract_invalid', 'the folder of the tenant needs no credential');
+  const base = described(builtin, setup);
   const chosen = options.data as ToolContract['execution']['options'];
   const { egress: _, network: __, ...execution } = base.execution;
   const rules = providers.flatMap(ruleOf);
-  if (rules.length === 0) return { ...base, version, execution: { ...execution, network: 'none', options: chosen } };
+  if (rules.length === 0) return { ...base, execution: { ...execution, network: 'none', options: chosen } };
   return {
     ...base,
-    version,
     execution: {
       ...execution,
       network: 'permit',

@@ -7,7 +7,8 @@ import { UsageError } from '../cli/usage-error.ts';
 
 type Document = ReturnType<typeof readDocument>;
 
-const readFile = (file: string): Document => {
+/** A YAML or JSON document of at most `MAX_DOCUMENT` bytes. Throws `contract_invalid` or `UsageError`. */
+export const readFile = (file: string): Document => {
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new UsageError(`${file}: there is no such file`);
   if (size > MAX_DOCUMENT) throw new FabricError('contract_invalid', `${file}: larger than ${MAX_DOCUMENT} bytes`);

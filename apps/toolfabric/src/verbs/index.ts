@@ -9,6 +9,7 @@ import { cancel, get, watch } from './follow.ts';
 import { INTERFACE_VERBS } from './interface.ts';
 import { log } from './log.ts';
 import { POLICY_VERBS } from './policy.ts';
+import { SEARCH_VERBS } from './search.ts';
 import { taskCreate, taskEnd, taskShow, taskWiden } from './task.ts';
 import { TOKEN_VERBS } from './token.ts';
 import { TOOL_VERBS } from './tools.ts';
@@ -22,6 +23,7 @@ export const VERBS: readonly Verb[] = [
   doctor,
   ...TOOL_VERBS,
   ...INTERFACE_VERBS,
+  ...SEARCH_VERBS,
   call,
   watch,
   get,

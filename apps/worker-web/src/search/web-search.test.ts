@@ -216,6 +216,29 @@ describe('WB-3: providers that do not answer', () => {
     await expect(search({ query: 'x' }, [])).rejects.toMatchObject({ type: 'contract_invalid' });
   });
 
+  it('a provider is asked its question and never read as a page, by no result and no redirect', async () => {
+    const asked: string[] = [];
+    const keyed = engine('keyed', { results: [{ url: site.address('/more', 'one.example'), title: 'one' }] });
+    engines.set('keyed.example', (request, response) => {
+      asked.push(String(request.url));
+      response.end(JSON.stringify({ results: [{ url: site.address('/steal', 'one.example') }] }));
+    });
+    engines.set('lure.example', (_request, response) =>
+      response.writeHead(302, { location: site.address('/redirected', 'keyed.example') }).end(),
+    );
+    const lure = engine('other', {
+      results: [
+        { url: site.address('/found', 'keyed.example.') },
+        { url: site.address('/else', 'KEYED.example') },
+        { url: site.address('/', 'lure.example') },
+      ],
+    });
+    const { found } = await search({ query: 'x' }, [keyed, lure]);
+    expect(found).toHaveLength(4);
+    expect(asked).toEqual([expect.stringMatching(/^\/search\?/)]);
+    expect(found.filter(({ not_read }) => /does not/.test(String(not_read)))).toHaveLength(3);
+  });
+
   it('a page that may not be asked for is named with its reason', async () => {
     const provider = engine('x', results('far.example'));
     const direct = directSession();

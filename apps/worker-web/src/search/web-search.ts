@@ -2,6 +2,7 @@ import { SearchOptions } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { citeResults } from './cite/cite-results.ts';
+import { pageSession } from './cite/page-session.ts';
 import type { ReaderDriver } from './cite/read-document.ts';
 import { filterResults } from './merge/filter-results.ts';
 import { mergeResults } from './merge/merge-results.ts';
@@ -34,7 +35,8 @@ export const webSearchTool = (driver: ReaderDriver) =>
       const { kept, filteredOut } = filterResults(merged, { ...asked, sites, notSites });
       const { results, read, snippets } = args;
       const wanted = wantedTerms(asked.query);
-      const cited = await citeResults(driver, ctx, kept, { results, read, snippets, wanted });
+      const reading = { ...ctx, egress: pageSession(ctx.egress, options.providers) };
+      const cited = await citeResults(driver, reading, kept, { results, read, snippets, wanted });
       return searchOutcome(ctx, { asked: writeQuery(asked.query), answers, found: merged.length, filteredOut, cited });
     },
   });
