@@ -7,6 +7,7 @@ import { type RunningService, startHealth, tellRefusals } from '@toolfabric/serv
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
 import { withoutVault } from './broker/credential-verbs.ts';
 import { type Broker, openBroker } from './broker/open-broker.ts';
+import { type TellChange, tellChanges } from './broker/tell-changes.ts';
 import type { CloseCredential } from './broker/uses.ts';
 import type { EgressConfig } from './config.ts';
 import { type CredentialSource, noCredentials } from './credential-source.ts';
@@ -28,6 +29,7 @@ const openCredentials = (
   bus: EgressBus,
   log: Logger,
   close: CloseCredential,
+  tell: TellChange,
 ): Broker | undefined => {
   if (vaultKeyFiles.length === 0) return undefined;
   const keys = parseVaultKeys(vaultKeyFiles.map((file) => readFileSync(file, 'utf8')).join('\n'));
@@ -39,6 +41,7 @@ const openCredentials = (
     clock: systemClock,
     faults,
     log,
+    tell,
   });
 };
 
@@ -79,7 +82,9 @@ export const start = async (config: EgressConfig, log: Logger): Promise<RunningS
   });
   bus.onRefused(tellRefusals(telemetry.metrics, log));
   let door: RunningEgress | undefined;
-  const broker = openCredentials(config, bus, log, async (fits) => (await door?.closeCredential(fits)) ?? NOTHING);
+  const tell = tellChanges({ events: telemetry.events, clock: systemClock, incarnation });
+  const close: CloseCredential = async (fits) => (await door?.closeCredential(fits)) ?? NOTHING;
+  const broker = openCredentials(config, bus, log, close, tell);
   const deafen = bus.onRevocation(incarnation, async (revocation) => {
     const closed = (await door?.revoke(revocation)) ?? NOTHING;
     config.faults.at('egress.revoked');

@@ -68,6 +68,8 @@ describe('events off the bus', () => {
     ['artifacts', 'call.settled', false],
     ['artifacts', 'task.ended', false],
     ['egress', 'egress.attempt', true],
+    ['egress', 'credential.changed', true],
+    ['gateway', 'credential.changed', false],
     ['egress', 'call.settled', false],
     ['egress', 'message.refused', false],
     ['worker-web', 'egress.attempt', false],

@@ -15,7 +15,7 @@ const mayTell = (service: string, type: EventType): boolean => {
   if (type === 'trace.spans') return true;
   if (service === 'gateway') return type === 'call.refused';
   if (service === 'artifacts') return type.startsWith('artifact.');
-  if (service === 'egress') return type === 'egress.attempt';
+  if (service === 'egress') return type === 'egress.attempt' || type === 'credential.changed';
   return type === 'message.refused' || type.startsWith('workspace.');
 };
 

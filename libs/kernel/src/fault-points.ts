@@ -5,6 +5,8 @@
 export const FAULT_POINTS = [
   'egress.revoked',
   'egress.refreshed',
+  'egress.secrets-stored',
+  'egress.credential-stored',
   'router.after-open-and-call',
   'router.after-operation',
   'router.after-approval',

@@ -144,6 +144,7 @@ describe('PO-11: a secret that was given once', () => {
     const { handle } = await one.add(ANN, about(), { secret: SECRET });
     const before = (await one.vault.keys('credential')).length;
     expect(await one.ask('revoke', { by: ANN, handle })).toMatchObject({ state: 'revoked', version: 1 });
+    expect(one.changes.at(-1)).toMatchObject({ what: 'revoked', by: { user: 'ann' }, record: { handle } });
     expect((await one.vault.keys('credential')).length).toBe(before - 1);
     await expect(one.ask('test', { by: ANN, handle })).rejects.toMatchObject({ type: 'credential_missing' });
     expect(await one.add(ANN, about({ handle }), { secret: SECRET })).toMatchObject({ state: 'active', version: 2 });
@@ -234,6 +235,11 @@ describe('PO-11: an account behind an authorisation server', () => {
     clock.skip(3_600_000);
     expect(await askThrough(two, draft.handle)).toMatchObject({ status: 200 });
     expect(shown()).not.toContain(first);
+    const told = [one, two].flatMap(({ changes }) => changes.filter(({ record }) => record.handle === draft.handle));
+    expect(told.map(({ what, by, record }) => [what, by?.user, record.version])).toEqual([
+      ['added', 'ann', 1],
+      ['logged_in', 'ann', 2],
+    ]);
     clock.skip(3_600_000);
     server.arm({ type: 'drop' });
     expect(await askThrough(one, draft.handle)).toMatchObject(REFUSED);
@@ -242,6 +248,7 @@ describe('PO-11: an account behind an authorisation server', () => {
       state: 'needs_login',
       version: 2,
     });
+    expect(one.changes.at(-1)).toMatchObject({ what: 'needs_login', record: { handle: draft.handle, version: 2 } });
   });
 
   it('an exchange takes the token of another credential of the same owner', async () => {
@@ -281,7 +288,8 @@ describe('PO-11: an account behind an authorisation server', () => {
         Promise.all((await store.keys('credential')).map((key) => store.get(key))),
       ),
     );
-    const seen = JSON.stringify([stored, logged, one.egress.attempts, two.egress.attempts]);
+    const changes = [...one.changes, ...two.changes];
+    const seen = JSON.stringify([stored, logged, changes, one.egress.attempts, two.egress.attempts]);
     const tokens = server.truth.flatMap((truth) => (truth.event === 'issued' ? [truth.accessToken] : []));
     expect(tokens.length).toBeGreaterThan(3);
     for (const secret of [SECRET, 'client-secret-canary', ...tokens]) expect(seen).not.toContain(secret);

@@ -83,7 +83,7 @@ const handlersOf = (ports: VerbPorts): Handlers => {
       const record = await present(by, handle);
       const given = (await vault.read(secretsPlace(record)))?.secrets ?? {};
       const secrets = await logins.complete({ record, place: loginPlace(record) }, given, state, address);
-      const renewed = await kept.login(record, secrets);
+      const renewed = await kept.login(by, record, secrets);
       tell('credentials.logged-in', by, handle);
       await uses.look();
       return renewed;

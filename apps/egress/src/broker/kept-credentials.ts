@@ -1,10 +1,11 @@
-import type { CredentialDraft, CredentialHandle, CredentialRecord } from '@toolfabric/contract';
-import { type Clock, credentialGroup, FabricError } from '@toolfabric/kernel';
+import type { Actor, CredentialDraft, CredentialHandle, CredentialRecord } from '@toolfabric/contract';
+import { type Clock, credentialGroup, FabricError, type Faults } from '@toolfabric/kernel';
 import { changeRecord } from '@toolfabric/ledger';
 import type { Store } from '@toolfabric/ports';
 import type { Secrets } from '../vault/secrets.ts';
 import type { Vault } from '../vault/vault.ts';
 import { recordPlace, secretsPlace } from './places.ts';
+import type { TellChange } from './tell-changes.ts';
 
 /** Whose credentials are meant. */
 export interface Owner {
@@ -19,6 +20,14 @@ const MOST_ORPHANS = 8;
 
 type About = Omit<CredentialDraft, 'sealed'>;
 
+export interface KeptPorts {
+  readonly records: Store<CredentialRecord>;
+  readonly vault: Vault<Secrets>;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly tell: TellChange;
+}
+
 /**
  * Credentials: the record that routers may read, and the secrets of its version in the vault. The secrets are stored
  * before the record that names them, and taken away after it, so that a record that is read has its secrets.
@@ -27,11 +36,15 @@ export class KeptCredentials {
   readonly #records: Store<CredentialRecord>;
   readonly #vault: Vault<Secrets>;
   readonly #clock: Clock;
+  readonly #faults: Faults;
+  readonly #tell: TellChange;
 
-  constructor(records: Store<CredentialRecord>, vault: Vault<Secrets>, clock: Clock) {
+  constructor({ records, vault, clock, faults, tell }: KeptPorts) {
     this.#records = records;
     this.#vault = vault;
     this.#clock = clock;
+    this.#faults = faults;
+    this.#tell = tell;
   }
 
   async find(owner: Pick<CredentialRecord, 'tenant' | 'user'>, handle: CredentialHandle) {
@@ -59,45 +72,57 @@ export class KeptCredentials {
   }
 
   /** A first version, or the next: with new secrets, which end what was begun with the old ones. */
-  async add(owner: Owner, about: About, secrets: Secrets, state: CredentialRecord['state']): Promise<CredentialRecord> {
-    const before = await this.find(owner, about.handle);
-    if (before === undefined) await this.#checkRoom(owner, about.handle);
+  async add(by: Actor, about: About, secrets: Secrets, state: CredentialRecord['state']): Promise<CredentialRecord> {
+    const before = await this.find(by, about.handle);
+    if (before === undefined) await this.#checkRoom(by, about.handle);
     const now = this.#clock.now();
     const isOwn = about.handle.startsWith('user:');
-    return this.#renew(before, secrets, {
+    const record = await this.#renew(before, secrets, {
       ...about,
-      tenant: owner.tenant,
-      ...(isOwn ? { user: owner.user } : {}),
+      tenant: by.tenant,
+      ...(isOwn ? { user: by.user } : {}),
       state,
       version: before?.version ?? 0,
       createdAt: before?.createdAt ?? now,
       changedAt: now,
     });
+    this.#tell({ what: 'added', record, by });
+    return record;
   }
 
   /** The next version of what is there, with the secrets that a login brought. Throws `conflict` when it was changed. */
-  login(before: CredentialRecord, secrets: Secrets): Promise<CredentialRecord> {
-    return this.#renew(before, secrets, { ...before, state: 'active', changedAt: this.#clock.now() });
+  async login(by: Actor, before: CredentialRecord, secrets: Secrets): Promise<CredentialRecord> {
+    const wanted: CredentialRecord = { ...before, state: 'active', changedAt: this.#clock.now() };
+    const record = await this.#renew(before, secrets, wanted);
+    this.#tell({ what: 'logged_in', record, by });
+    return record;
   }
 
   /** Takes the secrets away and keeps the record. Throws `not_found`. */
-  async revoke(owner: Owner, handle: CredentialHandle): Promise<CredentialRecord> {
-    const revoked = await this.#change(await this.get(owner, handle), (current) => ({
+  async revoke(by: Actor, handle: CredentialHandle): Promise<CredentialRecord> {
+    const revoked = await this.#change(await this.get(by, handle), (current) => ({
       ...current,
       state: 'revoked',
       changedAt: this.#clock.now(),
     }));
+    this.#faults.at('egress.credential-stored');
+    this.#tell({ what: 'revoked', record: revoked, by });
     await this.#clear(revoked, false);
     return revoked;
   }
 
   /** Says that only its owner can make it usable again; nothing happens when it was changed since. */
   async needLogin(record: CredentialRecord): Promise<void> {
-    await this.#change(record, (current) =>
-      current.version === record.version && current.state === 'active'
-        ? { ...current, state: 'needs_login', changedAt: this.#clock.now() }
-        : undefined,
-    ).catch(() => {});
+    try {
+      const changed = await this.#change(record, (current) =>
+        current.version === record.version && current.state === 'active'
+          ? { ...current, state: 'needs_login', changedAt: this.#clock.now() }
+          : undefined,
+      );
+      this.#tell({ what: 'needs_login', record: changed });
+    } catch {
+      // It says so itself, to whoever asks for a token next.
+    }
   }
 
   async used(record: CredentialRecord): Promise<void> {
@@ -108,6 +133,7 @@ export class KeptCredentials {
 
   async #renew(before: CredentialRecord | undefined, secrets: Secrets, wanted: CredentialRecord) {
     const record = await this.#storeSecrets(wanted, secrets);
+    this.#faults.at('egress.secrets-stored');
     const { done } = await changeRecord(
       this.#records,
       recordPlace(record, record.handle),
@@ -118,6 +144,7 @@ export class KeptCredentials {
       await this.#vault.remove(secretsPlace(record));
       throw new FabricError('conflict', 'somebody else changed this credential at the same time');
     }
+    this.#faults.at('egress.credential-stored');
     await this.#clear(record, true);
     return record;
   }

@@ -11,6 +11,7 @@ import type { VaultRecord } from '../vault/vault-record.ts';
 import { createSource } from './create-source.ts';
 import { createVerbs } from './credential-verbs.ts';
 import { KeptCredentials } from './kept-credentials.ts';
+import type { TellChange } from './tell-changes.ts';
 import { type SecretPorts, subjectOf } from './usable-secret.ts';
 import { type CloseCredential, Uses } from './uses.ts';
 
@@ -21,6 +22,7 @@ export interface BrokerPorts {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly log: Logger;
+  readonly tell: TellChange;
 }
 
 /** The keeper of credentials: what the proxy shows, what the gateway asks, and the watch over what is in use. */
@@ -32,9 +34,9 @@ export interface Broker {
 }
 
 export const openBroker = (settings: OAuthSettings, keys: VaultKeys, ports: BrokerPorts): Broker => {
-  const { clock, faults, log } = ports;
+  const { clock, faults, log, tell } = ports;
   const vault = new Vault(ports.vault, keys, Secrets, clock);
-  const kept = new KeptCredentials(ports.credentials, vault, clock);
+  const kept = new KeptCredentials({ records: ports.credentials, vault, clock, faults, tell });
   const oauth = createOAuth(settings, {
     secrets: vault,
     logins: new Vault(ports.vault, keys, PendingLogin, clock),

@@ -12,6 +12,7 @@ import {
 import {
   type Clock,
   FabricError,
+  type Faults,
   type Logger,
   noFaults,
   sealToKey,
@@ -19,6 +20,7 @@ import {
   systemClock,
 } from '@toolfabric/kernel';
 import { openBroker } from '../broker/open-broker.ts';
+import type { CredentialChange } from '../broker/tell-changes.ts';
 import type { CloseCredential } from '../broker/uses.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 import type { PrivateOrigin } from '../oauth/private-origins.ts';
@@ -30,6 +32,7 @@ import { type BusPlace, TEST_OAUTH_PACE } from './open-oauth.ts';
 export interface BrokerOptions {
   readonly privateOrigins?: readonly PrivateOrigin[];
   readonly clock?: Clock;
+  readonly faults?: Faults;
   readonly log?: Logger;
 }
 
@@ -43,6 +46,7 @@ export const openBrokerEgress = async (
   options: BrokerOptions,
 ) => {
   const bus = await connectEgress({ servers: [url], nkeySeed, publicKeys, name: 'egress' });
+  const changes: CredentialChange[] = [];
   const late: { close?: CloseCredential } = {};
   const store = { credentials: bus.credentials(CredentialRecord), vault: bus.vault(VaultRecord) };
   const settings = {
@@ -57,7 +61,8 @@ export const openBrokerEgress = async (
     ...store,
     close: async (fits) => (await late.close?.(fits)) ?? { closed: 0 },
     clock: options.clock ?? systemClock,
-    faults: noFaults,
+    faults: options.faults ?? noFaults,
+    tell: (change) => void changes.push(change),
     log: options.log ?? silentLogger,
   });
   const egress = await openEgress({}, { credentials: broker.source });
@@ -70,6 +75,7 @@ export const openBrokerEgress = async (
   return {
     ...store,
     broker,
+    changes,
     egress,
     ask,
     add: async (by: Approver, about: Omit<CredentialDraft, 'sealed'>, parts?: SecretParts) => {

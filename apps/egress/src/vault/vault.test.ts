@@ -84,13 +84,3 @@ describe('PO-11: the vault', () => {
     expect(await vault.take('d.one', opened)).toBe(false);
   });
 });
-
-describe('the key file of a vault', () => {
-  it.each(['', '#', 'abc', `${OLD}0`, `${OLD}\n${OLD}`, Array.from({ length: 17 }, generateVaultKey).join('\n')])(
-    'is not taken with something else in it, which is not repeated',
-    (text) => {
-      expect(() => parseVaultKeys(text)).toThrow();
-      expect(() => parseVaultKeys(text)).not.toThrow(OLD);
-    },
-  );
-});
