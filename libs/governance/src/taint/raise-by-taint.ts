@@ -21,8 +21,14 @@ export const mindsTaint = (contract: ToolContract): boolean =>
   credentialHandles(contract).length > 0 ||
   (contract.governance.hosts?.length ?? 0) > 0;
 
+/** The host that content came from. `tool:x` and `folder:x` name none, and neither does a list of several. */
+const hostOfOrigin = (origin: string): string | undefined => {
+  const address = origin.replace(/^web:(?=https?:\/\/)/, '');
+  return /^[a-z]+:(?!\/\/)/.test(address) ? undefined : hostOf(address);
+};
+
 const elsewhere = (facts: CallFacts, isPermitted: (host: string) => boolean): string[] => {
-  const origins = facts.taint.map((mark) => ({ host: hostOf(mark.origin), isPrivate: mark.private === true }));
+  const origins = facts.taint.map((mark) => ({ host: hostOfOrigin(mark.origin), isPrivate: mark.private === true }));
   const held = new Set(origins.map(({ host }) => host));
   const sent = facts.hosts.filter((host) => !isPermitted(host));
   return [

@@ -76,6 +76,19 @@ describe('the rule of taint', () => {
     ['another host', { hosts: ['b.example'], taint: [READ] }, [TAINT_RULES.sendsElsewhere], 'external_write'],
     ['the host that it came from', { hosts: ['a.example'], taint: [READ] }, [], 'read'],
     ['no host', { taint: [READ] }, [], 'read'],
+    ['the host of a page', { hosts: ['a.example'], taint: [mark('web:https://a.example:8443')] }, [], 'read'],
+    [
+      'one of several that content came from',
+      { hosts: ['a.example'], taint: [mark('https://b.example, https://a.example')] },
+      [TAINT_RULES.sendsElsewhere],
+      'external_write',
+    ],
+    ...['folder', 'tool', 'mcp', 'web'].map((host): [string, Partial<CallFacts>, string[], RiskGroup] => [
+      `the host ${host}, which is the kind of an origin`,
+      { hosts: [host], taint: [mark(`${host}:acme`)] },
+      [TAINT_RULES.sendsElsewhere],
+      'external_write',
+    ]),
     ['a host that was permitted by name', { hosts: ['p.example'], taint: [READ] }, [], 'read'],
     ['a credential', { credential: 'user', taint: [READ] }, [TAINT_RULES.usesCredential], 'external_write'],
     [
