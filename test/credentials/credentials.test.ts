@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FabricClient } from '@toolfabric/client';
 import { FabricError } from '@toolfabric/kernel';
 import { waitFor } from '@toolfabric/testkit';
@@ -144,12 +147,23 @@ describe('PO-11: the life of a credential', () => {
     expect(rest.next).toBeUndefined();
   });
 
-  it('outlives the way out, without which it is said that nobody keeps credentials', async () => {
+  it('outlives the way out, without which it is said that nobody keeps credentials, and a change of its key', async () => {
     await world.kill('egress');
     expect(await typeOf(ada.testCredential('user:notes', { timeoutMs: 2_000 }))).toBe('egress_unavailable');
-    await world.run('egress');
+    const key = join(world.cluster.directory, 'vault-new.key');
+    writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
+    await world.run('egress', { TOOLFABRIC_VAULT_KEY_FILES: `${key}:${world.cluster.egress.vaultKeyFile}` });
     await waitFor(async () => (await read(ada, 'mine')).state === 'ok', { timeoutMs: 30_000 });
     expect(shown().at(-1)).toContain('canary-second');
+    await ada.addCredential(world.credential('mine', secret('newest')));
+    // What the new key sealed needs the old one no more; what it did not seal is lost without it.
+    await world.kill('egress');
+    await world.run('egress', { TOOLFABRIC_VAULT_KEY_FILES: key });
+    await waitFor(async () => (await read(ada, 'mine')).state === 'ok', { timeoutMs: 30_000 });
+    expect(shown().at(-1)).toContain('canary-newest');
+    const count = shown().length;
+    expect((await read(ada, 'ours')).state).toBe('error');
+    expect(shown()).toHaveLength(count);
   });
 
   it('revoked, it closes what is open with it, and no call begins', async () => {

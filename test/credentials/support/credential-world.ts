@@ -77,11 +77,12 @@ export class CredentialWorld {
   }
 
   /** Starts a service behind the tap, in the place of one that was killed. */
-  async run(app: AppName): Promise<void> {
+  async run(app: AppName, env: Record<string, string> = {}): Promise<void> {
     const inside = [this.origin, this.oauth.issuer].map((origin) => `${origin}=127.0.0.0/8`);
     const service = this.cluster.spawn(app, '', {
       TOOLFABRIC_NATS_URL: `nats://${this.bus.address}`,
       TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS: inside.join(','),
+      ...env,
     });
     await service.ready;
     this.services.set(app, service);
