@@ -4,6 +4,7 @@ import { type Actor, type CallView, isLastAnswer, type Outcome, type RpcRequest 
 import { parseQuotas } from '@toolfabric/governance';
 import { createVerifier, noFaults, PACES, silentLogger, systemClock, uuidv7 } from '@toolfabric/kernel';
 import { approvalKey, changeRecord, toolKey } from '@toolfabric/ledger';
+import type { EgressSession } from '@toolfabric/ports';
 import { start } from '@toolfabric/router/start';
 import type { RunningService } from '@toolfabric/service-host';
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
@@ -28,7 +29,12 @@ export interface WorldOptions {
   readonly slots?: number;
   /** A folder of policies. */
   readonly policyDir?: string;
+  /** The worker says that it has a way out; nothing of a test goes through it. */
+  readonly goesOut?: boolean;
 }
+
+const refuse = () => Promise.reject(new Error('nothing of a test goes out'));
+const NOWHERE: EgressSession = { request: refuse, proxy: refuse, close: () => Promise.resolve() };
 
 /** Some routers and a worker around one real bus server, in this process, with tools of the test. */
 export class RouterWorld {
@@ -56,7 +62,14 @@ export class RouterWorld {
     this.#policyDir = parts.policyDir;
   }
 
-  static async start({ tools, routers = 1, quotas = {}, slots = 8, policyDir }: WorldOptions): Promise<RouterWorld> {
+  static async start({
+    tools,
+    routers = 1,
+    quotas = {},
+    slots = 8,
+    policyDir,
+    goesOut = false,
+  }: WorldOptions): Promise<RouterWorld> {
     const nats = await startNats({ kinds: ['cli'] });
     const bus = await nats.connectAsRouter();
     for (const { contract: changes } of tools) {
@@ -88,6 +101,7 @@ export class RouterWorld {
       pace: PACES.test,
       slots,
       isolation: ['process', 'namespace', 'container'],
+      ...(goesOut ? { egress: { session: () => NOWHERE } } : {}),
       log: silentLogger,
     });
     const gateway = await nats.connectAsGateway();
