@@ -25,6 +25,11 @@ const LONG_FILES: Readonly<Record<string, string>> = {};
 const INSIDERS: readonly { readonly from: string; readonly into: string; readonly reason: string }[] = [
   { from: 'test/simulation/', into: 'apps/router/src/', reason: 'plays the procedures themselves on a bus of its own' },
   {
+    from: 'test/simulation/',
+    into: 'apps/egress/src/life/',
+    reason: 'plays the life of a door and its look at floors',
+  },
+  {
     from: 'test/governance/',
     into: 'apps/router/src/testing/',
     reason: 'speaks to routers as the tests of the router do',
