@@ -56,6 +56,21 @@ describe('where a call runs', () => {
     expect(chooseExecution(question({ cli: [executor(['namespace'])] })).kind).toBe('cli');
   });
 
+  it.each(['external_write', 'irreversible'] as const)(
+    'WB-4, SB-5: %s of a worker of the web needs no namespace where a permit is all that it can reach',
+    (risk) => {
+      const shared = { tenancy: 'shared', inputTrust: 'untrusted' } as const;
+      const live = { web: [executor(['process'], { egress: true })], cli: [executor(['process'], { egress: true })] };
+      const asked = (execution: Partial<ToolContract['execution']>, of: RiskGroup = risk) =>
+        question(live, shared, { isolation: 'process', network: 'permit', adapter: 'web', ...execution }, of);
+      expect(chooseExecution(asked({}))).toMatchObject({ kind: 'web', isolation: 'process' });
+      for (const more of [asked({ adapter: 'cli' }), asked({ network: 'none' }), asked({ isolation: 'namespace' })])
+        expect(refusal(more).type).toBe('sandbox_unavailable');
+      for (const other of ['workspace_write', 'privileged'] as const)
+        expect(refusal(asked({}, other)).type).toBe('sandbox_unavailable');
+    },
+  );
+
   it('RT-3: in the first pool of the contract that can, and says why the others cannot', () => {
     const live = {
       cli: [executor(['namespace'])],

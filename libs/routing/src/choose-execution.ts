@@ -1,6 +1,13 @@
 import { ISOLATION_LEVELS, type Isolation, type LifeSign, type ToolContract } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
-import { type InputTrust, isolationFloor, isolationRank, strongerOf, type Tenancy } from './isolation-floor.ts';
+import {
+  type InputTrust,
+  isolationFloor,
+  isolationRank,
+  type Reach,
+  strongerOf,
+  type Tenancy,
+} from './isolation-floor.ts';
 
 export type LiveExecutor = Pick<LifeSign, 'incarnation' | 'state' | 'isolation' | 'handlers' | 'egress'>;
 
@@ -70,6 +77,10 @@ const refusal = (contract: ToolContract, rejected: readonly RejectedKind[]): Fab
   return new FabricError(type, `${contract.name}: ${rejected.map(({ reason }) => reason).join('; ')}`);
 };
 
+/** A worker of the web runs no program and has no files: its tools reach hosts alone. */
+const reachOf = ({ execution }: ToolContract): Reach =>
+  execution.adapter === 'web' && execution.network === 'permit' ? 'permit' : 'worker';
+
 /**
  * Where a call runs. The isolation is computed from risk, input trust and tenancy and is never below the minimum of
  * the contract; a level that is missing is refused and never replaced by a weaker one.
@@ -79,7 +90,7 @@ const refusal = (contract: ToolContract, rejected: readonly RejectedKind[]): Fab
 export const chooseExecution = (question: ExecutionQuestion): ExecutionChoice => {
   const { contract, inputTrust, tenancy } = question;
   const { execution, governance } = contract;
-  const floor = isolationFloor(governance.risk, inputTrust, tenancy);
+  const floor = isolationFloor(governance.risk, inputTrust, tenancy, reachOf(contract));
   const needed = strongerOf(floor, execution.isolation);
   const rejected: RejectedKind[] = [];
   for (const kind of execution.pools.length > 0 ? execution.pools : [execution.adapter]) {

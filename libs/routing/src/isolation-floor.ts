@@ -5,6 +5,12 @@ export type InputTrust = 'trusted' | 'untrusted';
 /** `shared`: executors of the pool serve more than one tenant. */
 export type Tenancy = 'single' | 'shared';
 
+/**
+ * `worker`: files, programs or memory of its worker. `permit`: nothing there, and outside only what the permit of this
+ * call names, which the egress holds it to.
+ */
+export type Reach = 'worker' | 'permit';
+
 type Floor = Readonly<Record<`${InputTrust} ${Tenancy}`, Isolation>>;
 
 /**
@@ -41,6 +47,15 @@ export const isolationRank = (level: Isolation): number => ISOLATION_LEVELS.inde
 
 export const strongerOf = (a: Isolation, b: Isolation): Isolation => (isolationRank(a) >= isolationRank(b) ? a : b);
 
-/** What risk, input trust and tenancy ask for; the contract may only raise it. */
-export const isolationFloor = (risk: RiskGroup, trust: InputTrust, tenancy: Tenancy): Isolation =>
-  FLOORS[risk][`${trust} ${tenancy}`];
+const isOutside = (risk: RiskGroup): boolean => risk === 'external_write' || risk === 'irreversible';
+
+/**
+ * What risk, input trust and tenancy ask for; the contract may only raise it. A write outside that reaches nothing but
+ * what its permit names is kept apart from other tenants by the egress, as a read is: its arguments are data.
+ */
+export const isolationFloor = (
+  risk: RiskGroup,
+  trust: InputTrust,
+  tenancy: Tenancy,
+  reach: Reach = 'worker',
+): Isolation => (reach === 'permit' && isOutside(risk) ? READS : FLOORS[risk])[`${trust} ${tenancy}`];
