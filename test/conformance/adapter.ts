@@ -54,5 +54,7 @@ export interface AdapterUnderTest {
   readonly writeTool: string;
   /** What its tenant has to permit, so that a person is asked about the write that asks. */
   readonly policy?: string;
+  /** What has to be there before the router starts, such as its tools. */
+  prepare?(cluster: Cluster): Promise<void>;
   rig(cluster: Cluster, client: FabricClient): Promise<Rig>;
 }

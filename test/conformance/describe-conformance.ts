@@ -27,6 +27,7 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
         ...adapter.services,
         adapter.worker,
       ] as Parameters<typeof Cluster.startWith>[0]);
+      await adapter.prepare?.(cluster);
       await startRouter(cluster, adapter);
       client = cluster.client();
       rig = await adapter.rig(cluster, client);
