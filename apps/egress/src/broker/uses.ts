@@ -2,7 +2,6 @@ import type { CredentialHandle, CredentialRecord, EgressPermit } from '@toolfabr
 import type { Clock, Logger } from '@toolfabric/kernel';
 import type { KeptCredentials, Owner } from './kept-credentials.ts';
 import { recordPlace } from './places.ts';
-import { checkUsable } from './usable-secret.ts';
 
 /** A credential whose secret went out from here, with the version that did. */
 interface Use {
@@ -119,15 +118,10 @@ export class Uses {
     if (!(await this.#mayGoOn(use))) await this.#end(key, use);
   }
 
-  async #mayGoOn({ owner, handle, version }: Use): Promise<boolean> {
+  /** One that only needs a login ends nothing: what went out with its last token went out rightly. */
+  async #mayGoOn({ owner, handle, version, expiresAt }: Use): Promise<boolean> {
     const record = await this.#ports.kept.find(owner, handle);
-    if (record?.version !== version) return false;
-    try {
-      checkUsable(record, this.#ports.clock.now());
-      return true;
-    } catch {
-      return false;
-    }
+    return record?.version === version && record.state !== 'revoked' && expiresAt > this.#ports.clock.now();
   }
 
   async #end(key: string, { owner, handle }: Use): Promise<void> {

@@ -42,6 +42,9 @@ export const createOAuth = (settings: OAuthSettings, ports: OAuthPorts): OAuth =
   return {
     tokenFor: (kept, signal) => tokens.tokenFor(kept, signal),
     logins: new Logins({ vault: ports.logins, issuers, clock, pace }, settings),
-    stop: () => tokens.drained(),
+    stop: () => {
+      renewals.stop();
+      return tokens.drained();
+    },
   };
 };

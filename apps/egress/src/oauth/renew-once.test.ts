@@ -1,7 +1,7 @@
 import { startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { OAuthServer } from '../testing/oauth-server.ts';
-import { busPlaceOf, inside, keptOf, openOAuth, type TestOAuth } from '../testing/open-oauth.ts';
+import { busPlaceOf, inside, keptOf, openOAuth, TEST_OAUTH_PACE, type TestOAuth } from '../testing/open-oauth.ts';
 import { type Renewer, spawnRenewer } from '../testing/spawn-renewer.ts';
 import { generateVaultKey } from '../vault/vault-keys.ts';
 
@@ -30,8 +30,10 @@ afterAll(async () => {
   await nats?.stop();
 });
 
-const spawnOne = async (faults = ''): Promise<Renewer> => {
-  const renewer = await spawnRenewer({ bus: busPlaceOf(nats), keys, issuer: server.issuer, faults });
+/** One that is the only other one may take over soon: nobody who still works is overtaken by it. */
+const SOON_MS = 1_500;
+const spawnOne = async (faults = '', leaseMs = 60_000): Promise<Renewer> => {
+  const renewer = await spawnRenewer({ bus: busPlaceOf(nats), keys, issuer: server.issuer, faults, leaseMs });
   running.push(renewer);
   return renewer;
 };
@@ -76,7 +78,11 @@ describe('PO-11: one renewal over several egress processes', () => {
   });
 
   it('a refresher killed before it stored: the login is over, said at once from then on, and nobody asks again', async () => {
-    const [doomed, other, kept] = await Promise.all([spawnOne('egress.refreshed:kill'), spawnOne(), loggedIn()]);
+    const [doomed, other, kept] = await Promise.all([
+      spawnOne('egress.refreshed:kill'),
+      spawnOne('', SOON_MS),
+      loggedIn(),
+    ]);
     const { found, asked } = await counted('refresh_token', async () => {
       const lost = doomed.fetch(kept, 1).catch(() => []);
       expect(await doomed.exited).toBe('SIGKILL');
@@ -95,7 +101,7 @@ describe('PO-11: one renewal over several egress processes', () => {
     server.lifeS = 1;
     const first = await here.tokenFor(kept, AbortSignal.timeout(15_000));
     server.lifeS = 3_600;
-    const [doomed, other] = await Promise.all([spawnOne('egress.refreshed:kill'), spawnOne()]);
+    const [doomed, other] = await Promise.all([spawnOne('egress.refreshed:kill'), spawnOne('', SOON_MS)]);
     await waitFor(async () => Date.now() > (first.expiresAt ?? 0), WAIT);
     const { found, asked } = await counted('refresh_token', async () => {
       const lost = doomed.fetch(kept, 1).catch(() => []);
@@ -108,7 +114,11 @@ describe('PO-11: one renewal over several egress processes', () => {
   });
 
   it('one that slept while another took its lease over stores nothing when it wakes', async () => {
-    const [sleeper, other, kept] = await Promise.all([spawnOne('egress.refreshed:pause'), spawnOne(), machine()]);
+    const [sleeper, other, kept] = await Promise.all([
+      spawnOne('egress.refreshed:pause'),
+      spawnOne('', SOON_MS),
+      machine(),
+    ]);
     const { found, asked } = await counted('client_credentials', async () => {
       const late = sleeper.fetch(kept, 1);
       await waitFor(() => server.count('issued', 'client_credentials') > 0, WAIT);
@@ -120,6 +130,22 @@ describe('PO-11: one renewal over several egress processes', () => {
     expect(found.late).toEqual({ error: 'unavailable' });
     expect(found.ours?.token).toBeDefined();
     expect((await here.vault.read(kept.place))?.secrets.accessToken).toBe(found.ours?.token);
+  });
+
+  it('a process that stops does not wait for what another one renews', async () => {
+    const kept = await loggedIn();
+    const opened = await here.vault.read(kept.place);
+    if (opened === undefined) throw new Error('nothing is stored');
+    await here.vault.mark(kept.place, opened, { lease: 'of-somebody-else' });
+    const settings = {
+      privateOrigins: inside(server.issuer),
+      pace: { ...TEST_OAUTH_PACE, patienceMs: 3_600_000, leaseMs: 3_600_000 },
+    };
+    const other = await openOAuth(busPlaceOf(nats), keys, { settings });
+    const fetching = other.tokenFor(kept, AbortSignal.timeout(60_000));
+    const refused = expect(fetching).rejects.toMatchObject({ type: 'unavailable' });
+    await other.stop();
+    await refused;
   });
 
   it('a bus that is gone while tokens come: they are stored when it is back within its time', async () => {

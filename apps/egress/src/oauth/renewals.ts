@@ -50,9 +50,15 @@ interface Watch {
  */
 export class Renewals {
   readonly #ports: RenewalPorts;
+  readonly #stopping = new AbortController();
 
   constructor(ports: RenewalPorts) {
     this.#ports = ports;
+  }
+
+  /** Nobody waits for another process any more; what is being asked is asked to its end. */
+  stop(): void {
+    this.#stopping.abort();
   }
 
   /** Throws `NoToken`. */
@@ -60,13 +66,14 @@ export class Renewals {
     const { clock, pace } = this.#ports;
     const now = clock.monotonic();
     const watch: Watch = { own: randomId(), since: now, giveUpAt: now + pace.patienceMs };
-    while (clock.monotonic() < watch.giveUpAt) {
+    const { signal } = this.#stopping;
+    while (clock.monotonic() < watch.giveUpAt && !signal.aborted) {
       const found = await this.#step(kept, watch).catch((thrown: unknown) => {
         if (thrown instanceof StoreUnavailable) return undefined;
         throw thrown;
       });
       if (found !== undefined) return found;
-      await clock.sleep(pace.pollMs);
+      await clock.sleep(pace.pollMs, signal);
     }
     throw new NoToken('unavailable', 'the token is being renewed, and did not come in time');
   }

@@ -1,7 +1,7 @@
 import { armFaultPoints, parseFaults } from '@toolfabric/kernel';
 import { z } from 'zod';
 import type { Kept } from '../oauth/renewals.ts';
-import { type BusPlace, inside, openOAuth } from './open-oauth.ts';
+import { type BusPlace, inside, openOAuth, TEST_OAUTH_PACE } from './open-oauth.ts';
 
 /** What the test says to this process first: all that it has to know. */
 export interface RenewerStart {
@@ -9,6 +9,8 @@ export interface RenewerStart {
   readonly keys: string;
   readonly issuer: string;
   readonly faults: string;
+  /** After so long it takes over what another one left. */
+  readonly leaseMs: number;
 }
 /** Then it says whose token so many callers want at once; the answers come back as they end. */
 export interface RenewerWish {
@@ -20,8 +22,8 @@ const Message = z.looseObject({ bus: z.unknown().optional() });
 const tell = (message: unknown) => process.send?.(message);
 let oauth: Awaited<ReturnType<typeof openOAuth>> | undefined;
 
-const begin = async ({ bus, keys, issuer, faults }: RenewerStart) => {
-  const settings = { privateOrigins: inside(issuer) };
+const begin = async ({ bus, keys, issuer, faults, leaseMs }: RenewerStart) => {
+  const settings = { privateOrigins: inside(issuer), pace: { ...TEST_OAUTH_PACE, leaseMs } };
   oauth = await openOAuth(bus, keys, { settings, faults: armFaultPoints(parseFaults(faults), true) });
   tell({ ready: true });
 };
