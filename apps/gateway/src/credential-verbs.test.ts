@@ -95,6 +95,16 @@ describe('PO-11: a credential through the front door', () => {
     expect(bodyOf('revoke')).toMatchObject({ by: ALICE, handle });
   });
 
+  it('is tested with one request, and a login begins once: neither is sent again', async () => {
+    const away = new FabricError('unavailable', 'the authorisation server cannot be asked');
+    answers = { test: away, beginLogin: away };
+    await expect(alice.testCredential(handle)).rejects.toMatchObject({ type: 'unavailable' });
+    await expect(alice.beginLogin(handle, 'http://127.0.0.1:1/callback')).rejects.toMatchObject({
+      type: 'unavailable',
+    });
+    expect(asked.map(({ verb }) => verb)).toEqual(['test', 'beginLogin']);
+  });
+
   it('gets a login, which is completed once and never sent again', async () => {
     const begun = { address: 'https://login.example.com/authorize?state=x', state: 'x'.repeat(22), expiresAt: 99 };
     answers = { beginLogin: begun, completeLogin: RECORD };

@@ -42,9 +42,9 @@ export const credentialVerbs = (keeper: CredentialServiceClient, requester: Requ
     revokeCredential: (handle, options = {}) =>
       requester.ask(keeper.revokeCredential.bind(keeper), { handle }, credentialOf, options),
     testCredential: (handle, options = {}) =>
-      requester.ask(keeper.testCredential.bind(keeper), { handle }, credentialTestFromWire, options),
+      requester.askOnce(keeper.testCredential.bind(keeper), { handle }, credentialTestFromWire, options),
     beginLogin: (handle, redirectUri, options = {}) =>
-      requester.ask(
+      requester.askOnce(
         keeper.beginLogin.bind(keeper),
         { handle, redirectUri },
         ({ address, state, expiresAtMs }) => ({ address, state, expiresAt: expiresAtMs }),
