@@ -62,7 +62,9 @@ beforeAll(async () => {
   });
   searxng = await openPeer(undefined, (_request, response) => response.end(JSON.stringify({ results: found })));
   page = await openPeer(undefined, page1);
-  const credentials = { headersFor: () => Promise.resolve({ 'x-subscription-token': KEY }) };
+  const credentials = {
+    headersFor: () => Promise.resolve({ headers: { 'x-subscription-token': KEY }, secrets: [KEY] }),
+  };
   egress = await openEgress({ authority, extraCa: [outside.cert] }, { credentials });
   caught = [authority.cert];
   driver = openDriver();

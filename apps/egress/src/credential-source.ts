@@ -9,18 +9,21 @@ export interface CredentialUse {
   readonly path: string;
 }
 
+/** How a credential is shown to a host. */
+export interface Shown {
+  /** By name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What must not come back, in each form in which it stands in them. */
+  readonly secrets: readonly string[];
+}
+
 export interface CredentialSource {
   /**
-   * The headers that show the credential of the rule, by name. Asked for each request before it goes out. Rejects with
+   * What shows the credential of the rule. Asked for each request before it goes out. Rejects with
    * `Refused`: `credential_unavailable` when it may not be used there, or is not there; `credential_not_ready` when that
    * cannot be found out just now, or no token comes.
    */
-  headersFor(
-    permit: EgressPermit,
-    rule: EgressRule,
-    use: CredentialUse,
-    signal: AbortSignal,
-  ): Promise<Readonly<Record<string, string>>>;
+  headersFor(permit: EgressPermit, rule: EgressRule, use: CredentialUse, signal: AbortSignal): Promise<Shown>;
 }
 
 /** Holds none: a rule that names one allows nothing. */

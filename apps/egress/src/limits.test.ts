@@ -84,7 +84,9 @@ describe('many at once', () => {
 
 describe('a credential that is taken back', () => {
   it('PO-11: ends the connections over which it went, and no other', async () => {
-    const credentials = { headersFor: () => Promise.resolve({ authorization: 'Bearer x' }) };
+    const credentials = {
+      headersFor: () => Promise.resolve({ headers: { authorization: 'Bearer x' }, secrets: ['x'] }),
+    };
     const egress = await openEgress({ authority: inside, extraCa: [outside.cert] }, { credentials });
     const rule = { host: HOST, ports: [peer.port], addresses: LOOPBACK };
     const open = async (handle: string) => {

@@ -20,7 +20,8 @@ beforeAll(async () => {
   certificate = await certificateFor([HOST], outside);
   peer = await openPeer(certificate);
   plain = await openPeer();
-  const credentials = { headersFor: () => Promise.resolve({ Authorization: 'Bearer of-the-vault' }) };
+  const shown = { headers: { Authorization: 'Bearer of-the-vault' }, secrets: ['of-the-vault'] };
+  const credentials = { headersFor: () => Promise.resolve(shown) };
   egress = await openEgress({ authority: inside, extraCa: [outside.cert] }, { credentials });
 });
 afterAll(async () => {

@@ -25,6 +25,12 @@ beforeAll(async () => {
   server = await OAuthServer.start();
   peer = await openPeer(undefined, (req, res) => {
     if (req.url === '/api/slow') return void res.write('first');
+    if (req.url === '/api/echo') {
+      const { authorization = '', 'accept-encoding': packed } = req.headers;
+      res.writeHead(200, { 'x-echo': authorization, 'content-length': authorization.length + 9 });
+      res.write(authorization.slice(0, 12));
+      return void setImmediate(() => res.end(`${authorization.slice(12)} ${packed}`));
+    }
     res.end('seen');
   });
   const keys = generateVaultKey();
@@ -98,6 +104,13 @@ describe('PO-11: a secret that was given once', () => {
     }
     expect(await askThrough(two, 'user:nothing')).toMatchObject(REFUSED);
     expect(peer.seen.length).toBe(before);
+  });
+
+  it('does not come back from a host that repeats what it was shown', async () => {
+    const { handle } = await one.add(ANN, about(), { secret: SECRET });
+    const answer = await askThrough(one, handle, '/api/echo');
+    expect(answer).toMatchObject({ status: 200, body: `Bearer ${'*'.repeat(SECRET.length)} identity` });
+    expect(shown()).toBe(`Bearer ${SECRET}`);
   });
 
   it('of the tenant acts for each of its users, and is kept by those with the right', async () => {
@@ -175,35 +188,7 @@ describe('PO-11: a secret that was given once', () => {
   });
 });
 
-describe('PO-11: what cannot be added', () => {
-  it.each<[string, Partial<About>, object | undefined]>([
-    ['a static one without a secret', {}, undefined],
-    ['a static one with more than its secret', {}, { secret: 's', clientSecret: 'c' }],
-    ['one that is no secret', {}, { token: 's' }],
-    ['a secret of two lines', {}, { secret: 'a\r\nx-other: b' }],
-    ['an exchange without a token', { kind: 'oauth_token_exchange' }, undefined],
-    ['a login with a secret', { kind: 'oauth_authorization_code' }, { secret: 's' }],
-    [
-      'a header that steers the message',
-      { inject: { type: 'header', header: 'Host', template: '{secret}' } },
-      { secret: 's' },
-    ],
-    ['a path with two readings', { audience: { hosts: ['api.corp'], paths: ['/api/../x'] } }, { secret: 's' }],
-    ['a test address of another host', { testAddress: 'https://evil.example.com/api' }, { secret: 's' }],
-    ['one that has expired', { expiresAt: 1 }, { secret: 's' }],
-  ])('%s', async (_, over, parts) => {
-    const { kind = 'static' } = over;
-    const draft = about({ ...(kind === 'static' ? {} : oauthOver(kind)), ...over });
-    await expect(one.add(ANN, draft, parts)).rejects.toMatchObject({ type: 'invalid_request' });
-  });
-
-  it('a secret that was sealed for another handle', async () => {
-    const { sealToKey } = await import('@toolfabric/kernel');
-    const sealed = sealToKey(JSON.stringify({ secret: SECRET }), await one.ask('key', {}), 'user:other');
-    const draft = { ...about(), sealed };
-    await expect(one.ask('add', { by: ANN, draft })).rejects.toMatchObject({ type: 'invalid_request' });
-  });
-
+describe('PO-11: the next secret', () => {
   it('of two that change one at once, each has its own secret or none', async () => {
     const { handle } = await one.add(ANN, about(), { secret: 'first' });
     const both = [one, two].map((keeper, index) => keeper.add(ANN, about({ handle }), { secret: `by-${index}` }));

@@ -47,7 +47,7 @@ const shownFor = async (handle: string) => {
   const use = { host: 'api.corp', port: 443, method: 'GET', path: '/' };
   const asked = left.broker.source.headersFor(permitFor([rule]), rule, use, AbortSignal.timeout(15_000));
   return asked.then(
-    ({ authorization }) => authorization,
+    ({ headers }) => headers['authorization'],
     (thrown: { reason: string }) => thrown.reason,
   );
 };

@@ -1,9 +1,12 @@
 import type { CredentialInjection } from '@toolfabric/contract';
+import type { Shown } from '../credential-source.ts';
 
-/** The header that shows a secret. */
-export const showSecret = (inject: CredentialInjection, secret: string): Readonly<Record<string, string>> => {
+/** The header that shows a secret, and all of it that is secret. */
+export const showSecret = (inject: CredentialInjection, secret: string): Shown => {
   if (inject.type === 'basic') {
-    return { authorization: `Basic ${Buffer.from(`${inject.user}:${secret}`, 'utf8').toString('base64')}` };
+    const pair = Buffer.from(`${inject.user}:${secret}`, 'utf8').toString('base64');
+    return { headers: { authorization: `Basic ${pair}` }, secrets: [secret, pair] };
   }
-  return { [inject.header.toLowerCase()]: inject.template.replace('{secret}', () => secret) };
+  const value = inject.template.replace('{secret}', () => secret);
+  return { headers: { [inject.header.toLowerCase()]: value }, secrets: [secret] };
 };

@@ -13,7 +13,7 @@ export const testCredential = async (ports: SecretPorts, record: CredentialRecor
   try {
     const options = {
       method: 'GET',
-      headers: { accept: '*/*', ...shown },
+      headers: { accept: '*/*', ...shown.headers },
       body: undefined,
       redirect: 'manual',
     } as const;

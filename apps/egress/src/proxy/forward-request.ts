@@ -1,4 +1,5 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Shown } from '../credential-source.ts';
 import type { Rule } from '../decide/compile-rules.ts';
 import { ruleForRequest } from '../decide/decide.ts';
 import type { EgressContext } from '../egress-context.ts';
@@ -6,6 +7,7 @@ import { sendRefusal } from '../http/send-refusal.ts';
 import { Refused, reasonOf } from '../refuse.ts';
 import { normalisePath } from '../target/normalise-path.ts';
 import { checkRequest, endToEnd, type Headers, headBytes, requestHeaders } from './forwarded-headers.ts';
+import { maskSecrets, type SecretMask } from './mask-secrets.ts';
 import type { Outlet } from './outlet.ts';
 import { pass } from './pass.ts';
 import { tell, type Way } from './way.ts';
@@ -15,6 +17,8 @@ interface Allowed {
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
+  /** Over what the host answers. */
+  readonly mask: SecretMask | undefined;
 }
 
 /** Everything that is decided of one request, before anything of it goes out. */
@@ -27,13 +31,18 @@ const allow = async (ctx: EgressContext, way: Way, req: IncomingMessage, text: s
     way.rules.some(({ written }) => written.paths !== undefined),
   );
   const rule = ruleForRequest(way.rules, method, path);
-  const injected = await injectedFor(ctx, way, rule, method, path);
-  return { rule, method, path, headers: requestHeaders(req, way.target, way.scheme, injected) };
+  const shown = await shownFor(ctx, way, rule, method, path);
+  const mask = maskSecrets(shown.secrets);
+  // What comes packed cannot be looked through.
+  const injected = mask === undefined ? shown.headers : { ...shown.headers, 'accept-encoding': 'identity' };
+  return { rule, method, path, mask, headers: requestHeaders(req, way.target, way.scheme, injected) };
 };
 
-const injectedFor = async (ctx: EgressContext, way: Way, rule: Rule, method: string, path: string) => {
+const NOTHING_SHOWN: Shown = { headers: {}, secrets: [] };
+
+const shownFor = async (ctx: EgressContext, way: Way, rule: Rule, method: string, path: string): Promise<Shown> => {
   const { credential } = rule.written;
-  if (credential === undefined) return {};
+  if (credential === undefined) return NOTHING_SHOWN;
   // It would come back to the client.
   if (method === 'TRACE') throw new Refused('method_not_permitted');
   way.connection.credentials.add(credential);
@@ -112,7 +121,7 @@ const exchange = (
     reject(new Refused('response_malformed'));
   });
   asked.once('response', (answer) => {
-    answerWith(way, answer, res).then(() => {
+    answerWith(way, allowed.mask, answer, res).then(() => {
       res.off('close', onClientGone);
       resolve();
     }, reject);
@@ -129,10 +138,19 @@ const brokenBy = (thrown: NodeJS.ErrnoException, isSent: boolean): Refused => {
   return new Refused(isSent ? 'host_broke' : 'connect_failed', thrown);
 };
 
-const answerWith = async ({ connection }: Way, answer: IncomingMessage, res: ServerResponse): Promise<void> => {
-  const headers = endToEnd(answer.rawHeaders);
+const answerWith = async (
+  { connection }: Way,
+  mask: SecretMask | undefined,
+  answer: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> => {
+  const came = endToEnd(answer.rawHeaders);
+  const headers = mask?.headers(came) ?? came;
   connection.count('in', headBytes(`${answer.statusMessage}`, headers));
   res.writeHead(answer.statusCode ?? 502, headers);
   res.flushHeaders();
-  await pass(answer, res, connection, 'in');
+  if (mask === undefined) return pass(answer, res, connection, 'in');
+  const body = mask.body();
+  body.pipe(res);
+  await pass(answer, body, connection, 'in');
 };
