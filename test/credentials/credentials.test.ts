@@ -92,6 +92,10 @@ describe('PO-11: a call that acts with a credential', () => {
     const view = await read(ada, 'mine', '/elsewhere');
     expect(view).toMatchObject({ state: 'error', result: { error: { type: 'egress_refused' } } });
     expect(world.peer.seen).toEqual([]);
+    // Not to its own tool either, when the host says it again.
+    const told = await read(ada, 'mine', '/notes/echo');
+    expect(told).toMatchObject({ state: 'ok', result: { data: { text: expect.stringMatching(/^you showed .*\.$/) } } });
+    expect(JSON.stringify(told)).not.toContain('canary');
   });
 });
 
@@ -162,7 +166,7 @@ describe('PO-11: the life of a credential', () => {
     await waitFor(async () => (await read(ada, 'mine')).state === 'ok', { timeoutMs: 30_000 });
     expect(shown().at(-1)).toContain('canary-newest');
     const count = shown().length;
-    expect((await read(ada, 'ours')).state).toBe('error');
+    expect(await read(ada, 'ours')).toMatchObject({ state: 'error', result: { error: { type: 'egress_refused' } } });
     expect(shown()).toHaveLength(count);
   });
 

@@ -31,6 +31,8 @@ export class NotesPeer {
         });
         return void response.writeHead(200).write('a first part');
       }
+      // It says whatever it was told.
+      if (request.url === '/notes/echo') return void response.end(`you showed ${request.headers.authorization}.`);
       const status = peer.accepts.has(request.headers.authorization ?? '') ? 200 : 401;
       response.writeHead(status, { 'content-type': 'text/plain' }).end(`notes for ${status}`);
     });
