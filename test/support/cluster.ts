@@ -10,6 +10,7 @@ import type { PaceName } from '@toolfabric/kernel';
 import { PACES, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { approvalKey, callKey, changeRecord, claimKey, toolKey } from '@toolfabric/ledger';
 import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } from '@toolfabric/testkit';
+import { trackerContracts } from '../peers/tracker/src/interface.ts';
 import { TRACKER_CONTRACTS } from '../peers/tracker-worker/src/contracts.ts';
 import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
 import { readTruth } from '../peers/truth/src/tools.ts';
@@ -78,6 +79,7 @@ export class Cluster {
     const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...tracked, ...web] });
     await cluster.publishTruth();
     if (tracked.length > 0) await cluster.publish(TRACKER_CONTRACTS);
+    else if (apps.includes('tracker') && web.length > 0) await cluster.publishTracker();
     cluster.#hasArtifacts = apps.includes('artifacts');
     cluster.#hasEgress = apps.includes('egress');
     // The authority and the socket are there before a worker looks for them.
@@ -122,6 +124,11 @@ export class Cluster {
 
   publishTruth(): Promise<void> {
     return this.publish(TRUTH_CONTRACTS);
+  }
+
+  /** The tracker as its declared interface: `http.request` asks it, through the egress. */
+  publishTracker(): Promise<void> {
+    return this.publish(trackerContracts(this.trackerAddress));
   }
 
   /** As a publisher would leave them: the same checks, the same records. */
