@@ -4,6 +4,7 @@ import type { Store } from '@toolfabric/ports';
 import type { CredentialSource } from '../credential-source.ts';
 import { createOAuth, type OAuthSettings } from '../oauth/create-oauth.ts';
 import { OAUTH_PACE } from '../oauth/oauth-pace.ts';
+import { resealAll } from '../vault/reseal.ts';
 import { PendingLogin, Secrets } from '../vault/secrets.ts';
 import { Vault } from '../vault/vault.ts';
 import type { VaultKeys } from '../vault/vault-keys.ts';
@@ -11,6 +12,7 @@ import type { VaultRecord } from '../vault/vault-record.ts';
 import { createSource } from './create-source.ts';
 import { createVerbs } from './credential-verbs.ts';
 import { KeptCredentials } from './kept-credentials.ts';
+import { CREDENTIALS } from './places.ts';
 import type { TellChange } from './tell-changes.ts';
 import { type SecretPorts, subjectOf } from './usable-secret.ts';
 import { type CloseCredential, Uses } from './uses.ts';
@@ -48,11 +50,17 @@ export const openBroker = (settings: OAuthSettings, keys: VaultKeys, ports: Brok
   const secrets: SecretPorts = { kept, vault, oauth, clock };
   const uses = new Uses({ kept, close: ports.close, clock, log });
   uses.start();
+  const stopping = new AbortController();
+  const resealing = { store: ports.vault, keys, log, signal: stopping.signal };
+  // Under one key nothing can be older than the newest.
+  const resealed = keys.size > 1 ? resealAll(resealing, CREDENTIALS) : Promise.resolve();
   const fetching = { ...settings, requestMs: (settings.pace ?? OAUTH_PACE).requestMs };
   return {
     source: createSource(secrets, uses),
     serve: createVerbs({ ...secrets, keys, logins: oauth.logins, uses, fetching, log }),
     stop: async () => {
+      stopping.abort();
+      await resealed;
       await uses.stop();
       await oauth.stop();
     },

@@ -3,6 +3,9 @@ import { credentialKey } from '@toolfabric/kernel';
 
 type Owned = Pick<CredentialRecord, 'tenant' | 'user' | 'handle' | 'version'>;
 
+/** Below what all of it stands. */
+export const CREDENTIALS = 'credential';
+
 /** Where the record of a credential stands, readable by routers. */
 export const recordPlace = ({ tenant, user = '' }: Pick<Owned, 'tenant' | 'user'>, handle: CredentialHandle): string =>
   credentialKey({ tenant, user }, handle);

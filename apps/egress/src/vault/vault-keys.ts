@@ -21,6 +21,8 @@ export interface VaultKeys {
   /** Seals whatever is written. */
   readonly newest: VaultKeyPair;
   byKid(kid: string): VaultKeyPair | undefined;
+  /** How many there are. */
+  readonly size: number;
 }
 
 const derive = (key: Buffer, info: string): Buffer =>
@@ -55,5 +57,5 @@ export const parseVaultKeys = (text: string): VaultKeys => {
   const [newest] = pairs;
   if (newest === undefined || byKid.size !== pairs.length)
     throw new Error('a key of the vault stands twice in its file');
-  return { newest, byKid: (kid) => byKid.get(kid) };
+  return { newest, byKid: (kid) => byKid.get(kid), size: pairs.length };
 };

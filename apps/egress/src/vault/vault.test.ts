@@ -1,8 +1,9 @@
 import { connectEgress, type EgressBus } from '@toolfabric/bus-nats';
-import { systemClock } from '@toolfabric/kernel';
+import { createLogger, systemClock } from '@toolfabric/kernel';
 import type { Store } from '@toolfabric/ports';
 import { startNats, type TestNats } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resealAll } from './reseal.ts';
 import { Secrets } from './secrets.ts';
 import { Vault } from './vault.ts';
 import { generateVaultKey, parseVaultKeys } from './vault-keys.ts';
@@ -66,6 +67,29 @@ describe('PO-11: the vault', () => {
     await both.put('c.one', { secret: 'next' });
     expect((await vaultOf(NEW).read('c.one'))?.secrets).toEqual({ secret: 'next' });
     await expect(vaultOf(OLD).read('c.one')).rejects.toMatchObject({ type: 'internal' });
+  });
+
+  it('is sealed anew with the newest key, by several at once, and what nobody opens is told', async () => {
+    const old = vaultOf(OLD);
+    for (const place of ['e.one', 'e.two', 'e.leased']) await old.create(place, { secret: CANARY });
+    const leased = await old.read('e.leased');
+    if (leased === undefined) throw new Error('nothing is stored');
+    await old.mark('e.leased', leased, { lease: 'held' });
+    await vaultOf(generateVaultKey()).create('e.strange', { secret: CANARY });
+    const told: string[] = [];
+    const log = createLogger('egress', (line) => told.push(line));
+    const keys = parseVaultKeys(`${NEW}\n${OLD}`);
+    const signal = new AbortController().signal;
+    await Promise.all([1, 2].map(() => resealAll({ store, keys, log, signal }, 'e')));
+    const now = vaultOf(NEW);
+    for (const place of ['e.one', 'e.two', 'e.leased'])
+      expect((await now.read(place))?.secrets).toEqual({ secret: CANARY });
+    expect((await now.read('e.leased'))?.record.lease).toBe('held');
+    expect(told.join()).toContain('"unopened":1');
+    expect(told.join()).not.toContain(CANARY);
+    const { revision } = (await store.get('e.one')) ?? {};
+    await resealAll({ store, keys, log, signal }, 'e');
+    expect((await store.get('e.one'))?.revision).toBe(revision);
   });
 
   it('gives a lease to one, and takes the end of nobody who lost it', async () => {
