@@ -160,11 +160,14 @@ describe('PO-11: the life of a credential', () => {
     await waitFor(async () => (await read(ada, 'mine')).state === 'ok', { timeoutMs: 30_000 });
     expect(shown().at(-1)).toContain('canary-second');
     await ada.addCredential(world.credential('mine', secret('newest')));
-    // What the new key sealed needs the old one no more.
+    // All that was sealed before is sealed anew, so that the old key is needed no more.
+    const lines = () => world.services.get('egress')?.log ?? [];
+    await waitFor(async () => lines().some((line) => line.includes('vault.resealed')), { timeoutMs: 30_000 });
     await world.kill('egress');
     await world.run('egress', { TOOLFABRIC_VAULT_KEY_FILES: key });
     await waitFor(async () => (await read(ada, 'mine')).state === 'ok', { timeoutMs: 30_000 });
     expect(shown().at(-1)).toContain('canary-newest');
+    expect(await read(ada, 'ours')).toMatchObject({ state: 'ok', result: { data: { status: 200 } } });
   });
 
   it('revoked, it closes what is open with it, and no call begins', async () => {
