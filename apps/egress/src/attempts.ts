@@ -19,6 +19,9 @@ export interface EgressAttempt {
   readonly path?: string;
   /** The handle of the credential that was injected. */
   readonly credential?: string;
+  /** Whose account it is, as its owner calls it, and which version of its secret went out. */
+  readonly account?: string;
+  readonly credentialVersion?: number;
   /** Bytes to the host and from it, at the end of a connection. */
   readonly bytesOut?: number;
   readonly bytesIn?: number;

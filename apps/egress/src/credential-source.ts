@@ -15,6 +15,8 @@ export interface Shown {
   readonly headers: Readonly<Record<string, string>>;
   /** What must not come back, in each form in which it stands in them. */
   readonly secrets: readonly string[];
+  /** Whose account acts with it, and by which of its secrets. */
+  readonly as?: { readonly account: string; readonly version: number };
 }
 
 export interface CredentialSource {

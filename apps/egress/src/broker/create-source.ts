@@ -43,7 +43,8 @@ export const createSource = (ports: SecretPorts, uses: Uses): CredentialSource =
       // Not noted as in use: the watch would close the connection before its request is refused.
       checkUsable(record, ports.clock.now());
       uses.note(owner, record);
-      return showSecret(record.inject, await secretOf(ports, record, signal));
+      const shown = showSecret(record.inject, await secretOf(ports, record, signal));
+      return { ...shown, as: { account: record.account, version: record.version } };
     } catch (thrown) {
       throw refusalOf(thrown);
     }

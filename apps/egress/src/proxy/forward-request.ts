@@ -19,6 +19,7 @@ interface Allowed {
   readonly headers: Headers;
   /** Over what the host answers. */
   readonly mask: SecretMask | undefined;
+  readonly as: Shown['as'];
 }
 
 /** Everything that is decided of one request, before anything of it goes out. */
@@ -35,7 +36,7 @@ const allow = async (ctx: EgressContext, way: Way, req: IncomingMessage, text: s
   const mask = maskSecrets(shown.secrets);
   // What comes packed cannot be looked through.
   const injected = mask === undefined ? shown.headers : { ...shown.headers, 'accept-encoding': 'identity' };
-  return { rule, method, path, mask, headers: requestHeaders(req, way.target, way.scheme, injected) };
+  return { rule, method, path, mask, as: shown.as, headers: requestHeaders(req, way.target, way.scheme, injected) };
 };
 
 const NOTHING_SHOWN: Shown = { headers: {}, secrets: [] };
@@ -50,7 +51,12 @@ const shownFor = async (ctx: EgressContext, way: Way, rule: Rule, method: string
   return ctx.credentials.headersFor(way.permit.permit, rule.written, use, way.connection.signal);
 };
 
-const tellAllowed = (ctx: EgressContext, way: Way, { rule, method, path }: Allowed, address: string | undefined) => {
+const tellAllowed = (
+  ctx: EgressContext,
+  way: Way,
+  { rule, method, path, as }: Allowed,
+  address: string | undefined,
+) => {
   const { paths, credential } = rule.written;
   tell(ctx, way.permit, way.since, {
     verdict: 'allowed',
@@ -63,6 +69,7 @@ const tellAllowed = (ctx: EgressContext, way: Way, { rule, method, path }: Allow
     ...(address === undefined ? {} : { address }),
     ...(paths === undefined ? {} : { path }),
     ...(credential === undefined ? {} : { credential }),
+    ...(as === undefined ? {} : { account: as.account, credentialVersion: as.version }),
   });
 };
 
