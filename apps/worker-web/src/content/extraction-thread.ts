@@ -26,3 +26,4 @@ const answer = async ({ id, ...source }: ExtractionRequest): Promise<ExtractionR
 parentPort?.on('message', (request: ExtractionRequest) => {
   void answer(request).then((reply) => parentPort?.postMessage(reply));
 });
+parentPort?.postMessage({ isUp: true } satisfies ExtractionReply);

@@ -112,10 +112,13 @@ describe('WB-2: a PDF', () => {
 });
 
 describe('WB-2: the threads that read', () => {
+  /** Takes far longer than a millisecond. */
+  const long = () => article().replace('</body>', `${'<p>more of the same</p>'.repeat(20_000)}</body>`);
+
   it('a page that holds its thread up is read the quick way, and the next one as ever', async () => {
     const hasty = new PageReader({ ...READER_OPTIONS, deadlineMs: 1 });
     try {
-      expect(await hasty.read(article(), ADDRESS, never)).toMatchObject({ by: 'text', title: 'Cats' });
+      expect(await hasty.read(long(), ADDRESS, never)).toMatchObject({ by: 'text', title: 'Cats' });
       expect(await reader.read(article(), ADDRESS, never)).toMatchObject({ by: 'readability' });
     } finally {
       hasty.close();
@@ -125,7 +128,17 @@ describe('WB-2: the threads that read', () => {
   it('what neither way can do is refused', async () => {
     const hasty = new PageReader({ ...READER_OPTIONS, deadlineMs: 1, quickMs: 1 });
     try {
-      await expect(hasty.read(article(), ADDRESS, never)).rejects.toMatchObject({ type: 'content_refused' });
+      await expect(hasty.read(long(), ADDRESS, never)).rejects.toMatchObject({ type: 'content_refused' });
+    } finally {
+      hasty.close();
+    }
+  });
+
+  it('a machine on which no thread comes up says so; it is not the page that is refused', async () => {
+    const hasty = new PageReader({ ...READER_OPTIONS, startMs: 1 });
+    try {
+      await expect(hasty.read(article(), ADDRESS, never)).rejects.toMatchObject({ type: 'overloaded' });
+      await expect(hasty.read(article(), ADDRESS, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
     } finally {
       hasty.close();
     }

@@ -7,6 +7,8 @@ export interface ReaderOptions {
   readonly threads: number;
   /** Pages that wait beside them; one more is refused. */
   readonly waiting: number;
+  /** Milliseconds until a new thread is ready; what it reads has its own time from then on. */
+  readonly startMs: number;
   /** Milliseconds for the whole way; then the thread is ended and the quick way is tried. */
   readonly deadlineMs: number;
   /** Milliseconds for the quick way. */
@@ -18,28 +20,59 @@ export interface ReaderOptions {
 export const READER_OPTIONS: ReaderOptions = {
   threads: 2,
   waiting: 32,
+  startMs: 20_000,
   deadlineMs: 5_000,
   quickMs: 3_000,
   memoryMb: 512,
 };
 
+/** False once it is; leaves no listener that holds anything back. */
+const aborted = (signal: AbortSignal): Promise<false> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(false);
+    else signal.addEventListener('abort', () => resolve(false), { once: true });
+  });
+
 /** One thread, and what it is at. */
 class Reader {
   readonly #worker: Worker;
+  /** Whether it came up; its first message says so. */
+  readonly #up: Promise<boolean>;
   #next = 0;
+  #isGone = false;
 
   constructor(memoryMb: number) {
-    this.#worker = new Worker(new URL('extraction-thread.ts', import.meta.url), {
+    const worker = new Worker(new URL('extraction-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, stackSizeMb: 8 },
       env: {},
       stdout: true,
       stderr: true,
     });
-    this.#worker.unref();
-    // One that falls over is found out by whoever asks it next.
-    this.#worker.on('error', () => {});
-    this.#worker.stdout.resume();
-    this.#worker.stderr.resume();
+    worker.unref();
+    worker.stdout.resume();
+    worker.stderr.resume();
+    this.#up = new Promise((resolve) => {
+      worker.once('message', () => resolve(true));
+      // `exit` follows; without a listener an error would end the process.
+      worker.on('error', () => {});
+      worker.once('exit', () => {
+        this.#isGone = true;
+        resolve(false);
+      });
+    });
+    this.#worker = worker;
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Rejects with `overloaded` when it does not come up in time, and with the reason of the signal. */
+  async ready(startMs: number, signal: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(startMs);
+    const isUp = await Promise.race([this.#up, aborted(AbortSignal.any([signal, late]))]);
+    signal.throwIfAborted();
+    if (!isUp) throw new FabricError('overloaded', 'the thread that reads pages did not come up in time');
   }
 
   /** Undefined where no answer came: the thread is ended then, and of no use any more. */
@@ -55,7 +88,7 @@ class Reader {
         resolve(page);
       };
       const onMessage = (reply: ExtractionReply) => {
-        if (reply.id === id) settle('page' in reply ? reply.page : undefined);
+        if ('id' in reply && reply.id === id) settle('page' in reply ? reply.page : undefined);
       };
       const onEnd = () => {
         void worker.terminate();
@@ -85,7 +118,7 @@ export class PageReader {
     this.#options = { ...READER_OPTIONS, ...options };
   }
 
-  /** Rejects with `overloaded` when too many wait, and with `content_refused` for a page that neither way can read. */
+  /** Rejects with `overloaded` when too many wait or no thread comes up, and with `content_refused` for a page that neither way can read. */
   read(html: string, address: string, signal: AbortSignal): Promise<Page> {
     return this.#inPlace(signal, async () => {
       const { deadlineMs, quickMs } = this.#options;
@@ -111,11 +144,24 @@ export class PageReader {
   }
 
   async #ask(asked: Source, deadlineMs: number, signal: AbortSignal): Promise<Page | undefined> {
-    const reader = this.#idle.pop() ?? new Reader(this.#options.memoryMb);
+    const reader = this.#take();
+    try {
+      await reader.ready(this.#options.startMs, signal);
+    } catch (thrown) {
+      reader.end();
+      throw thrown;
+    }
     const page = await reader.ask(asked, deadlineMs, signal);
     if (page === undefined || this.#isClosed) reader.end();
     else this.#idle.push(reader);
     return page;
+  }
+
+  #take(): Reader {
+    for (;;) {
+      const reader = this.#idle.pop() ?? new Reader(this.#options.memoryMb);
+      if (!reader.isGone) return reader;
+    }
   }
 
   async #inPlace(signal: AbortSignal, read: () => Promise<Page | undefined>): Promise<Page> {

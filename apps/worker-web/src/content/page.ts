@@ -23,6 +23,8 @@ export type Source =
 
 export type ExtractionRequest = Source & { readonly id: number };
 
+/** The first message of a thread says that it is up. */
 export type ExtractionReply =
+  | { readonly isUp: true }
   | { readonly id: number; readonly page: Page }
   | { readonly id: number; readonly failed: string };
