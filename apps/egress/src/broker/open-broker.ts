@@ -48,7 +48,7 @@ export const openBroker = (settings: OAuthSettings, keys: VaultKeys, ports: Brok
     subjectFor: (record, handle) => subjectOf(secrets, record, handle),
   });
   const secrets: SecretPorts = { kept, vault, oauth, clock };
-  const uses = new Uses({ kept, close: ports.close, clock, log });
+  const uses = new Uses({ kept, close: ports.close, connectionMs: settings.limits.connectionMs, clock, log });
   uses.start();
   const stopping = new AbortController();
   const resealing = { store: ports.vault, keys, log, signal: stopping.signal };

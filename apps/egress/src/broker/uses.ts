@@ -22,14 +22,15 @@ export type CloseCredential = (fits: (permit: EgressPermit, handle: string) => b
 export interface UsePorts {
   readonly kept: KeptCredentials;
   readonly close: CloseCredential;
+  /** How long a connection may last, in milliseconds: what went out longer ago is not open any more. */
+  readonly connectionMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const LOOK_MS = 400;
-/** No connection lasts longer. */
-const FORGET_MS = 86_400_000;
-const NOTE_MS = 300_000;
+/** Each note is a change of the record, at which all egress processes look. */
+const NOTE_MS = 900_000;
 const READS_AT_ONCE = 32;
 const MOST_USES = 20_000;
 
@@ -78,7 +79,7 @@ export class Uses {
 
   /** Looks at all that is in use; resolves once what may not go on is closed. */
   async look(): Promise<void> {
-    const { kept, clock } = this.#ports;
+    const { kept, clock, connectionMs } = this.#ports;
     const revision = await kept.lastRevision();
     this.#seen = revision;
     const all = [...this.#uses];
@@ -90,20 +91,23 @@ export class Uses {
       this.#seen = -1;
       throw thrown;
     }
-    const old = clock.monotonic() - FORGET_MS;
+    const old = clock.monotonic() - connectionMs;
     for (const [key, { at }] of this.#uses) if (at < old) this.#uses.delete(key);
   }
 
   async #run(): Promise<void> {
     const { clock, log } = this.#ports;
     const { signal } = this.#stopping;
+    let isUnread = false;
     while (!signal.aborted) {
       await clock.sleep(LOOK_MS, signal);
       if (signal.aborted) return;
       try {
         if (await this.#isDue()) await this.look();
+        isUnread = false;
       } catch {
-        log.warn('credentials.unread');
+        if (!isUnread) log.warn('credentials.unread');
+        isUnread = true;
       }
     }
   }
