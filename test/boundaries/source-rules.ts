@@ -39,6 +39,11 @@ const INSIDERS: readonly { readonly from: string; readonly into: string; readonl
     into: 'apps/gateway/src/testing/',
     reason: 'people log in at the issuer that the tests of the gateway have',
   },
+  ...['apps/egress/src/testing/', 'apps/worker-cli/src/testing/'].map((into) => ({
+    from: 'test/commands/',
+    into,
+    reason: 'the network of a command is tried with a real egress and a real workspace',
+  })),
   ...['apps/egress/src/testing/', 'apps/worker-web/src/'].flatMap((into) =>
     ['test/web/', 'test/bench/egress/'].map((from) => ({
       from,

@@ -17,6 +17,7 @@ import {
   factsOf,
   isPermittedHost,
   raiseByTaint,
+  reachesOut,
   shellDigest,
   wallEnd,
 } from '@toolfabric/governance';
@@ -131,7 +132,7 @@ const accountFor = ({ ctx, credentials: find }: RouterServices, proposal: Propos
 /** The same with what its agent has read from outside, and within what the task keeps to. */
 export const factsFor = async (services: RouterServices, proposal: Proposal): Promise<CallFacts> => {
   const { request, task, tool, args } = proposal;
-  const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract);
+  const taint = await services.taints.marksFor(request.actor, task.taskId, tool.contract, args);
   const permitted = (host: string) => isPermittedHost(task, host);
   const account = await accountFor(services, proposal);
   const facts = raiseByTaint({ ...readFacts(services, { ...proposal, account }), taint }, tool.contract, permitted);
@@ -215,7 +216,11 @@ export const checkCall = async (
   const { contract, digest } = tool;
   const { decision } = answer;
   const { governance } = contract;
-  const route = await routeCall(services, contract, { priority: request.priority, inputTrust: inputTrustOf(facts) });
+  const route = await routeCall(services, contract, {
+    priority: request.priority,
+    inputTrust: inputTrustOf(facts),
+    reachesOut: reachesOut(contract, args),
+  });
   const operation = operationFields(registry.index, request, tool, args, now);
   const pin = ctx.homes.pinOf(task, route.kind);
   const argsHash = sha256Hex(canonical);
@@ -246,7 +251,7 @@ export const checkCall = async (
     ...(task.constraints?.writable === undefined || governance.risk === 'read'
       ? {}
       : { writable: task.constraints.writable }),
-    ...wayOut(contract, task),
+    ...wayOut(contract, args, task),
     ...(contract.name === TEST_TOOL && task.testCommand !== undefined ? { testCommand: task.testCommand } : {}),
     ...shellDigest(contract, args),
     ...ctx.policyMark(),

@@ -7,15 +7,17 @@ export interface RouteOptions {
   readonly priority?: 'hi' | 'lo' | undefined;
   /** Of whoever proposes the call; `trusted` for what the fabric does for itself. */
   readonly inputTrust?: InputTrust;
+  /** Whether the call may reach a host; taken from the contract when left out. */
+  readonly reachesOut?: boolean;
 }
 
 const choose = (
   services: RouterServices,
   contract: ToolContract,
-  { priority = 'hi', inputTrust = 'trusted' }: RouteOptions,
+  { priority = 'hi', inputTrust = 'trusted', reachesOut = true }: RouteOptions,
 ): ExecutionChoice => {
   const liveKinds = new Map([...services.lives].map(([kind, watch]) => [kind, watch.recent]));
-  return chooseExecution({ contract, liveKinds, inputTrust, tenancy: services.tenancy, priority });
+  return chooseExecution({ contract, liveKinds, inputTrust, tenancy: services.tenancy, priority, reachesOut });
 };
 
 /** What an executor that has come since may answer otherwise. */

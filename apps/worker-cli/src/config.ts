@@ -46,6 +46,10 @@ export interface WorkerCliConfig {
   readonly artifactsCa?: string;
   /** Of the installation, at least 32 bytes: makes the marks of redacted secrets. */
   readonly redactionSecret?: Uint8Array;
+  /** The socket of the egress beside this worker; without one no command has a network. */
+  readonly egressSocket?: string;
+  /** PEM file of the authority that vouches for hosts whose exchange the egress reads. */
+  readonly egressCaFile?: string;
   /** `own`: other workers do not see these workspaces, so that they are kept in snapshots in the artifact store. */
   readonly storage: 'own' | 'shared';
   /** Pin slots of the pool, as they were provisioned; used with storage of its own. */
@@ -108,6 +112,8 @@ const Environment = z.object({
   TOOLFABRIC_ARTIFACTS_URL: z.url().optional(),
   TOOLFABRIC_ARTIFACTS_CA_FILE: z.string().min(1).optional(),
   TOOLFABRIC_REDACTION_KEY_FILE: z.string().min(1).optional(),
+  TOOLFABRIC_EGRESS_SOCKET: Directory.optional(),
+  TOOLFABRIC_EGRESS_CA_FILE: Directory.optional(),
   TOOLFABRIC_COMMAND_MEMORY_BYTES: Whole(16 * MIB, 1024 * GIB).default(COMMAND_DEFAULTS.memoryBytes),
   TOOLFABRIC_COMMAND_PROCESSES: Whole(8, 100_000).default(COMMAND_DEFAULTS.processes),
   TOOLFABRIC_COMMAND_CPU_MS: Whole(1_000, 86_400_000).default(COMMAND_DEFAULTS.cpuMs),
@@ -196,6 +202,8 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>> = p
     ...(values.TOOLFABRIC_ARTIFACTS_CA_FILE === undefined
       ? {}
       : { artifactsCa: readFileSync(values.TOOLFABRIC_ARTIFACTS_CA_FILE, 'utf8') }),
+    ...(values.TOOLFABRIC_EGRESS_SOCKET === undefined ? {} : { egressSocket: values.TOOLFABRIC_EGRESS_SOCKET }),
+    ...(values.TOOLFABRIC_EGRESS_CA_FILE === undefined ? {} : { egressCaFile: values.TOOLFABRIC_EGRESS_CA_FILE }),
     ...(values.TOOLFABRIC_REDACTION_KEY_FILE === undefined
       ? {}
       : { redactionSecret: readSecret(values.TOOLFABRIC_REDACTION_KEY_FILE) }),

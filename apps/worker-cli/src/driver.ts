@@ -4,6 +4,7 @@ import { parseProbeCallId } from '@toolfabric/ledger';
 import type { ProbeAnswer, ToolContext } from '@toolfabric/worker-runtime';
 import type { CommandSettings } from './command/command-settings.ts';
 import { type CommandOptions, compileCommands } from './command/compile-commands.ts';
+import { unseenOutside } from './command/probe-run.ts';
 import { needProgram } from './sandbox/run-in-sandbox.ts';
 import { checkBoundFiles } from './workspace/check-bound-files.ts';
 import { makeLayout } from './workspace/layout.ts';
@@ -138,7 +139,7 @@ export const createDriver = async (settings: WorkspaceSettings, options: DriverO
       const kept = keptOf(ctx);
       if (kept === undefined) return lockHere(ctx, look);
       if (parent === undefined) return { answer: 'not_visible', reason: 'no call was asked about' };
-      return kept.probing(ctx, parent, intent);
+      return unseenOutside(await kept.probing(ctx, parent, intent), intent);
     },
     async preparing(ctx) {
       if (ctx.workspace === undefined) throw new FabricError('workspace_missing', 'the task has no workspace');

@@ -1,5 +1,6 @@
 import { createArtifactStore } from '@toolfabric/artifact-http';
 import { connectWorker } from '@toolfabric/bus-nats';
+import { createEgressDoor } from '@toolfabric/egress-http';
 import { createVerifier, type Logger, silentLogger } from '@toolfabric/kernel';
 import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { startTelemetry } from '@toolfabric/telemetry';
@@ -59,6 +60,12 @@ const artifactsOf = ({ artifactsUrl, artifactsCa }: WorkerCliConfig) =>
     ? undefined
     : createArtifactStore({ url: artifactsUrl, ...(artifactsCa === undefined ? {} : { ca: artifactsCa }) });
 
+/** The authority of the way out is read by who makes a connection: programs, from the file. */
+const egressOf = ({ egressSocket: socketPath, egressCaFile: caFile }: WorkerCliConfig) =>
+  socketPath === undefined
+    ? {}
+    : { egress: createEgressDoor({ socketPath, ...(caFile === undefined ? {} : { caFile }) }) };
+
 /** Between two looks at copies of workspaces that nobody uses, in milliseconds. */
 const SWEEP_EVERY_MS = 3_600_000;
 
@@ -102,6 +109,7 @@ export const start = async (config: WorkerCliConfig, log: Logger): Promise<Runni
     isolation,
     faults,
     log,
+    ...egressOf(config),
     ...(artifacts === undefined ? {} : { artifacts }),
     ...(config.redactionSecret === undefined ? {} : { redactionSecret: config.redactionSecret }),
   };

@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
-import type { Envelope } from '@toolfabric/contract';
+import { EgressPermit, type EgressRule, type Envelope } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import {
   type EgressProxy,
@@ -29,6 +29,12 @@ interface Open {
   readonly tunnels: TunnelAgent;
   readonly plain: Agent;
 }
+
+/** Whether TLS to a host of the rule ends at the egress, which then vouches for it. */
+const endsTls = ({ scheme = 'https', methods, paths, credential, keys }: EgressRule): boolean =>
+  scheme === 'https' && [methods, paths, credential, keys].some(Boolean);
+
+const vouches = ({ body }: Envelope): boolean => EgressPermit.parse(JSON.parse(body)).rules.some(endsTls);
 
 const joined = ({ rawHeaders }: IncomingMessage): Record<string, string> => {
   const headers: Record<string, string> = Object.create(null);
@@ -72,7 +78,7 @@ export class HttpEgressSession implements EgressSession {
   async proxy(signal: AbortSignal): Promise<EgressProxy> {
     const { token } = await this.#opened(signal);
     const { socketPath, caFile } = this.#options;
-    return { socketPath, token, ...(caFile === undefined ? {} : { caFile }) };
+    return { socketPath, token, ...(caFile === undefined || !vouches(this.#permit) ? {} : { caFile }) };
   }
 
   async close(): Promise<void> {

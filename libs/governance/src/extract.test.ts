@@ -177,7 +177,7 @@ describe('what else is told of a call', () => {
     expect(facts({}, {}, {}, { egress })).toMatchObject({ credential: 'user', account: 'acme/ada' });
     const contract = contractWith({}, { credentials: ['tenant:mail'], egress });
     expect(credentialHandles(contract)).toEqual(['tenant:mail', 'user:tracker']);
-    expect(mindsTaint({ ...contract, execution: { ...contract.execution, credentials: [] } })).toBe(true);
+    expect(mindsTaint({ ...contract, execution: { ...contract.execution, credentials: [] } }, {})).toBe(true);
   });
 
   it('PO-11: whose account acts, where the credential itself says it', () => {

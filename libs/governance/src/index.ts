@@ -7,6 +7,7 @@ export * from './constraints/glob.ts';
 export * from './constraints/writable-places.ts';
 export * from './credential-handles.ts';
 export * from './egress/egress-rules.ts';
+export * from './egress/reaches-out.ts';
 export * from './extract.ts';
 export * from './extract-hosts.ts';
 export * from './extract-programs.ts';

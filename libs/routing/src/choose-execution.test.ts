@@ -54,6 +54,7 @@ describe('where a call runs', () => {
     const half = question({ cli: [open, executor(['namespace'])] }, {}, network);
     expect(refusal(half)).toMatchObject({ type: 'egress_unavailable' });
     expect(chooseExecution(question({ cli: [executor(['namespace'])] })).kind).toBe('cli');
+    expect(chooseExecution({ ...half, reachesOut: false }).kind).toBe('cli');
   });
 
   it.each(['external_write', 'irreversible'] as const)(

@@ -19,6 +19,8 @@ export interface ExecutionQuestion {
   readonly tenancy: Tenancy;
   /** What the caller asked for; `hi` when left out. */
   readonly priority?: 'hi' | 'lo';
+  /** False for a call that names no host: it needs no way out, although its contract lets others have one. */
+  readonly reachesOut?: boolean;
 }
 
 export interface RejectedKind {
@@ -54,7 +56,8 @@ const tryKind = (kind: string, question: ExecutionQuestion, needed: Isolation): 
     return { kind, why: 'handler_unknown', reason: `${lacking.incarnation} of ${kind} does not know ${handler}` };
   }
   const closed = alive.find(({ egress }) => egress !== true);
-  if (question.contract.execution.network === 'permit' && closed !== undefined) {
+  const { reachesOut = true, contract } = question;
+  if (reachesOut && contract.execution.network === 'permit' && closed !== undefined) {
     return { kind, why: 'no_egress', reason: `${closed.incarnation} of ${kind} has no way out` };
   }
   return (

@@ -28,11 +28,16 @@ export class TaintBook {
     this.#clock = clock;
   }
 
-  async marksFor(actor: Actor, taskId: string, contract: ToolContract): Promise<TaintMark[]> {
+  async marksFor(
+    actor: Actor,
+    taskId: string,
+    contract: ToolContract,
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<TaintMark[]> {
     const key = taintKey(actor);
     const seen = this.#seen.get(key);
     const isFresh = seen !== undefined && this.#clock.monotonic() - seen.at < FRESH_MS;
-    const record = isFresh && !mindsTaint(contract) ? seen.record : await this.#read(key);
+    const record = isFresh && !mindsTaint(contract, args) ? seen.record : await this.#read(key);
     return taintOf(record, taskId, this.#clock.now());
   }
 

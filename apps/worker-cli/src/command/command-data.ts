@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import type { ContentBlock, Evidence, Outcome, Truncation } from '@toolfabric/contract';
 import type { Json } from '@toolfabric/kernel';
 import type { LimitName } from '../confine/limits.ts';
+import { meaningOf } from '../network/refused-hosts.ts';
 import type { Captured } from '../output/capture.ts';
 import { fitEnds } from '../output/fit-ends.ts';
 import { fitText } from '../output/fit-text.ts';
@@ -55,6 +56,29 @@ const filesData = ({ after: { changes } }: CommandEnd, files: number): Record<st
   ...(changes.git === 0 ? {} : { git_files: changes.git }),
 });
 
+/** What the way out let not through, for whoever mends the call. */
+const networkData = ({ network }: CommandEnd): Record<string, Json> => {
+  if (network === undefined) return {};
+  const refused = network.refused.map(({ host, reason, times }) => ({
+    host,
+    reason,
+    times,
+    meaning: meaningOf(reason),
+  }));
+  return { network: { refused, ...(network.more === 0 ? {} : { more_refusals: network.more }) } };
+};
+
+/** Hosts that a summary names. */
+const MOST_NAMED = 3;
+
+/** For the summary; empty where nothing was refused. */
+export const refusedText = ({ network }: Pick<CommandEnd, 'network'>): string => {
+  const refused = network?.refused ?? [];
+  if (refused.length === 0) return '';
+  const named = refused.slice(0, MOST_NAMED).map(({ host, reason }) => `${host} (${reason})`);
+  return ` The egress refused ${named.join(', ')}${refused.length > MOST_NAMED ? ' and others' : ''}.`;
+};
+
 export interface Shares {
   readonly stdout: number;
   readonly stderr: number;
@@ -77,6 +101,7 @@ export const commandData = (end: CommandEnd, shares: Shares): Record<string, Jso
     survivors: end.survivors,
     survivors_counted_by: end.countedBy,
     ...(end.outputMayContinue ? { output_may_continue: true } : {}),
+    ...networkData(end),
     stdout: streamData(end.stdout, shares.stdout),
     stderr: streamData(end.stderr, shares.stderr),
     ...(end.log === undefined ? {} : { log: { artifact: end.log.id, lost_bytes: end.log.lost } }),

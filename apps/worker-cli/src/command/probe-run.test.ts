@@ -56,9 +56,17 @@ describe('protocol 7: what became of a run', () => {
     const cut = { ...own, run: 'cut00000000000000000000000' };
     appendFileSync(file, `\n${JSON.stringify({ run: cut.run, at: Date.now(), state: 'begun' })}\n{"run":"torn`);
     expect(await probe(cut)).toEqual({ answer: 'absent', fence: true });
+    expect(await probe({ ...cut, network: true })).toMatchObject({ answer: 'not_visible' });
     await putFile(workspace, 'half.txt', 'half');
     expect(await probe(cut)).toMatchObject({ answer: 'not_visible' });
     expect(await probe(cut, 'test.run')).toEqual({ answer: 'absent', fence: true });
+    // What it did outside cannot be seen, so it is never made again, unless it had not begun.
+    const outside = { ...cut, network: true };
+    expect(await probe(outside, 'test.run')).toMatchObject({ answer: 'not_visible' });
+    expect(await probe({ ...own, run: '0123456789abcdefghjkmnpqrs', network: true })).toEqual({
+      answer: 'absent',
+      fence: true,
+    });
     expect((await runOnce(['true'])).outcome.status).toBe('ok');
   });
 

@@ -11,6 +11,13 @@ const Intent = z.object({ run: z.string(), at: z.number(), place: z.string(), tr
 
 const notVisible = (reason: string): ProbeAnswer => ({ answer: 'not_visible', reason });
 
+/** Of a run with a network that left no receipt, nobody can tell what it did outside: it is never made again unasked. */
+export const unseenOutside = (answer: ProbeAnswer, intent: Json | undefined): ProbeAnswer => {
+  const parsed = z.object({ network: z.literal(true) }).safeParse(intent);
+  if (answer.answer !== 'absent' || !parsed.success) return answer;
+  return notVisible('the run was cut in the middle, and what it did outside cannot be seen');
+};
+
 /**
  * What became of a run whose worker gave no receipt. To be asked under the lock of the workspace, which the sandbox of
  * that run held too: nothing of it runs any more (protocol 7 (c)). A run that ended left its outcome beside the
@@ -31,8 +38,9 @@ export const probeRun = async (
   const record = records.find(id, run, at);
   if (record === 'forgotten') return notVisible('too much has run in this workspace since');
   if (record?.state === 'ended') return { answer: 'found', receipt: record.outcome };
-  if (record === undefined || repeatable) return { answer: 'absent', fence: true };
+  if (record === undefined) return { answer: 'absent', fence: true };
+  if (repeatable) return unseenOutside({ answer: 'absent', fence: true }, intent);
   const now = await scanTree(root.handle.fd, { entries: MOST_ENTRIES });
-  if (now.complete && digestOf(now) === tree) return { answer: 'absent', fence: true };
+  if (now.complete && digestOf(now) === tree) return unseenOutside({ answer: 'absent', fence: true }, intent);
   return notVisible('the run was cut in the middle, and the workspace is not as it was before');
 };

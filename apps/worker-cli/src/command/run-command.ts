@@ -1,8 +1,11 @@
+import { dirname } from 'node:path';
 import { FabricError, type Json, randomId } from '@toolfabric/kernel';
 import type { Redactor, ToolContext } from '@toolfabric/worker-runtime';
 import type { Changes } from '../changes/compare.ts';
 import { type After, type Before, digestOf, lookAfter, lookBefore, sizeOf } from '../changes/watch-changes.ts';
 import { type ConfinedEnd, type ConfinedRequest, runConfined } from '../confine/run-confined.ts';
+import { type CallNetwork, openNetwork } from '../network/open-network.ts';
+import type { RefusedHost } from '../network/refused-hosts.ts';
 import { ArtifactSink } from '../output/artifact-sink.ts';
 import { Capture, type Captured, OutputMeter } from '../output/capture.ts';
 import { LogSink } from '../output/log-sink.ts';
@@ -31,6 +34,8 @@ export interface CommandRequest {
   /** Bytes of each stream that the result shows from its beginning and its end. */
   readonly shown: { readonly headBytes: number; readonly tailBytes: number };
   readonly diffBytes: number;
+  /** The call names hosts: it runs with a way out, or not at all. */
+  readonly network?: boolean;
   /** Read the two streams, redacted, beside everything else. */
   readonly listen?: Readonly<Record<'stdout' | 'stderr', (bytes: Uint8Array) => void>>;
 }
@@ -43,6 +48,14 @@ export interface CommandEnd extends ConfinedEnd {
   readonly after: After;
   readonly outputCapReached: boolean;
   readonly workspaceFull: boolean;
+  /** Undefined for a command without a network. */
+  readonly network: NetworkEnd | undefined;
+}
+
+export interface NetworkEnd {
+  readonly refused: readonly RefusedHost[];
+  /** Refusals that are not in the list. */
+  readonly more: number;
 }
 
 /** Bytes of a stream that are shown whole more readily than stored. */
@@ -87,11 +100,12 @@ const checkSize = (before: Before, settings: CommandSettings, request: CommandRe
   if (before.bytes > settings.workspaceBytes && !mayOnlyShrink) throw full(before.bytes, settings.workspaceBytes);
 };
 
-const intentOf = (settings: CommandSettings, run: string, before: Before): Json => ({
+const intentOf = (settings: CommandSettings, run: string, before: Before, network: boolean): Json => ({
   run,
   at: Date.now(),
   place: settings.records.place,
   tree: digestOf(before.scan),
+  ...(network ? { network } : {}),
 });
 
 /** A command under way: what `runCommand` strings together. */
@@ -104,6 +118,7 @@ class Run {
   #readied: Promise<void> | undefined;
   readonly id = randomId();
   before: Before | undefined;
+  network: CallNetwork | undefined;
 
   constructor(
     settings: CommandSettings,
@@ -118,6 +133,12 @@ class Run {
     this.#request = request;
     this.#places = places;
   }
+
+  /** The way out, before anything else: a call that has none where it needs one has done nothing. */
+  open = async (): Promise<void> => {
+    const { etc } = this.#settings.confinement;
+    this.network = await openNetwork(this.#ctx, dirname(etc), this.#request.network ?? false);
+  };
 
   /** While the sandbox is being made: the look at the workspace, and the promise to the ledger (protocol 5). Once. */
   ready = (): Promise<void> => (this.#readied ??= this.#getReady());
@@ -135,7 +156,7 @@ class Run {
     this.before = await lookBefore(this.#workspace.root, contents.of(this.#workspace.record.id));
     checkSize(this.before, this.#settings, this.#request);
     throwIfStopped(this.#ctx.signal);
-    await this.#ctx.beginEffect(intentOf(this.#settings, this.id, this.before));
+    await this.#ctx.beginEffect(intentOf(this.#settings, this.id, this.before, this.network !== undefined));
     records.begun(this.#workspace.record.id, this.id);
   }
 
@@ -175,33 +196,37 @@ export const runCommand = async (
   const run = new Run(settings, workspace, ctx, request, places);
   const streams = openStreams(settings, ctx, request);
   const { confinement } = settings;
-  const confined: ConfinedRequest = {
+  const confined = (network: CallNetwork | undefined): ConfinedRequest => ({
     command: request.resolved.command,
-    env: request.resolved.env,
+    env: { ...request.resolved.env, ...network?.env },
     binds: [
       { source: confinement.etc, target: '/etc', writable: false },
       ...confinement.toolchains.map((directory) => ({ source: directory, target: directory, writable: false })),
       ...workspaceBinds(workspace.root, INSIDE_WORKSPACE, places),
       ...gitBinds(workspace.root, INSIDE_WORKSPACE),
+      ...(network?.binds ?? []),
     ],
     cwd: request.cwd === '' ? INSIDE_WORKSPACE : `${INSIDE_WORKSPACE}/${request.cwd}`,
     user: workspace.record.child,
     lock: lock.forRun(),
-    place: workspace.record.id,
+    // What stands for the next command has no way out.
+    ...(network === undefined ? { place: workspace.record.id } : { helper: network.helper }),
     timeMs: request.timeMs,
     signal: ctx.signal,
     ready: run.ready,
     diskFull: run.diskFull,
     onOutput: streams.stdout.take,
     onErrorOutput: streams.stderr.take,
-  };
+  });
   const ended = await run
-    .arrange()
-    .then(() => runConfined(confinement, confined))
+    .open()
+    .then(() => run.arrange())
+    .then(() => runConfined(confinement, confined(run.network)))
     .catch(async (thrown: unknown) => {
       await streams.log?.close();
       throw new NeverBegan('the program never began', { cause: thrown });
-    });
+    })
+    .finally(() => run.network?.close());
   if (ended.survivors === 0) lock.isAloneAgain();
   return { id: run.id, end: await afterEnd(settings, workspace, request, run, streams, ctx.redactor, ended) };
 };
@@ -237,5 +262,6 @@ const afterEnd = async (
   const limits = new Map(ended.limits);
   if (outputCapReached) limits.set('output', 1);
   if (workspaceFull) limits.set('disk', 1);
-  return { ...ended, limits, stdout, stderr, log, after, outputCapReached, workspaceFull };
+  const network = run.network && { refused: run.network.refused.list, more: run.network.refused.more };
+  return { ...ended, limits, stdout, stderr, log, after, outputCapReached, workspaceFull, network };
 };

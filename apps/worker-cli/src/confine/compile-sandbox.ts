@@ -18,6 +18,8 @@ export interface ConfinedSpec {
   readonly user: User | undefined;
   /** File of the lock that is to be held until the last process of the command is gone. */
   readonly lock?: string;
+  /** A channel to the worker for what opens the network, closed before the program begins. */
+  readonly channel?: boolean;
   /** Less than the limits of the worker. */
   readonly limits?: Partial<CommandLimits>;
 }
@@ -31,6 +33,7 @@ export interface CompiledSandbox {
   readonly user: User | undefined;
   readonly limits: CommandLimits;
   readonly lock: string | undefined;
+  readonly channel: boolean;
   /** Equal for sandboxes that are the same: made by one command line, of the same directories, under the same limits. */
   readonly key: string;
 }
@@ -73,7 +76,7 @@ export const compileSandbox = (confinement: Confinement, spec: ConfinedSpec): Co
   if (spec.user?.uid === 0) throw unavailable('a command never runs as root');
   const limits = { ...confinement.limits, ...spec.limits };
   const [[file = '', ...args], user] = commandLine(confinement, spec, limits);
-  const { lock, binds } = spec;
+  const { lock, binds, channel = false } = spec;
   return {
     file,
     args: [...holdArgs(), ...args],
@@ -81,6 +84,7 @@ export const compileSandbox = (confinement: Confinement, spec: ConfinedSpec): Co
     user,
     limits,
     lock,
-    key: JSON.stringify([file, args, user, limits, lock, binds.map(identityOf)]),
+    channel,
+    key: JSON.stringify([file, args, user, limits, lock, channel, binds.map(identityOf)]),
   };
 };

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
+import type { Server } from 'node:net';
 import { FabricError } from '@toolfabric/kernel';
 import type { OutputListener, ProcessEnd, RunningProcess } from '../process/run-process.ts';
 import type { CallGroup } from './cgroup/call-group.ts';
 import type { CompiledSandbox } from './compile-sandbox.ts';
-import { type GateCommand, tellBegin, tellCommand, tellLock } from './gate.ts';
+import { type GateCommand, tellBegin, tellCommand, tellHelp, tellLock } from './gate.ts';
 import { type Hold, SandboxEnded } from './hold.ts';
 import type { LimitName } from './limits.ts';
 import { type Census, countSurvivors, groupCensus, namespaceCensus } from './survivors.ts';
@@ -19,6 +20,8 @@ export interface SandboxRun extends GateCommand {
   readonly signal: AbortSignal;
   /** The sandbox stands; the program begins when this resolves, and never does when it rejects. */
   readonly ready?: () => Promise<void>;
+  /** Runs inside before anything else, and hands over a socket there, which is then given to `use`; it may reject. */
+  readonly helper?: { readonly command: readonly string[]; readonly use: (socket: Server) => void };
   /** Looks at the disk from time to time; true ends the command. */
   readonly diskFull?: () => Promise<boolean>;
 }
@@ -197,12 +200,25 @@ export class ConfinedSandbox {
 
   /** Everything that the program waits for goes on at once; nothing is let go before all of it is there. */
   async #letBegin(run: SandboxRun): Promise<void> {
+    if (run.helper !== undefined) await this.#help(run.helper);
     this.#hold.tell(tellCommand(run));
     if (this.#lock !== undefined) this.#hold.tell(tellLock(this.#flock ?? ''));
     const locked = this.#lock === undefined ? this.#hold.said('up') : this.#hold.said('locked');
     await run.ready?.();
     await locked;
     this.#hold.tell(tellBegin());
+  }
+
+  /** What is to be there before the program: made inside, by a program of the worker that has ended by then. */
+  async #help({ command, use }: NonNullable<SandboxRun['helper']>): Promise<void> {
+    const handed = this.#process.handedOver();
+    this.#hold.tell(tellHelp(command));
+    try {
+      use(await handed);
+      await this.#hold.said('helped');
+    } catch (thrown) {
+      throw thrown instanceof FabricError ? thrown : unavailable('no way out of the sandbox could be made', thrown);
+    }
   }
 
   #neverBegan(thrown: unknown, signal: AbortSignal): unknown {

@@ -1,13 +1,22 @@
 /** The descriptors that a confined command is started with; none of them reaches the program. */
-export const DESCRIPTORS = { gate: 3, info: 4, block: 5, seccomp: 6, lock: 7 } as const;
+export const DESCRIPTORS = { gate: 3, info: 4, block: 5, seccomp: 6, lock: 7, channel: 8 } as const;
 
-const { gate, lock } = DESCRIPTORS;
+const { gate, lock, channel } = DESCRIPTORS;
 
 /** What the gate says, a line each. */
-export const WORDS = { up: 'up', locked: 'locked', busy: 'busy', begun: 'begun' } as const;
+export const WORDS = { up: 'up', locked: 'locked', busy: 'busy', helped: 'helped', begun: 'begun' } as const;
 
 /** What the gate is told: a line with one of these, and for the first two a line of text. */
-const TELL = { text: '=', newline: '+', word: 'w', variable: 'e', directory: 'd', lock: 'l', begin: 'g' } as const;
+const TELL = {
+  text: '=',
+  newline: '+',
+  word: 'w',
+  variable: 'e',
+  directory: 'd',
+  lock: 'l',
+  help: 'h',
+  begin: 'g',
+} as const;
 
 /** Exit code that `flock` is told to use when somebody else has the lock. */
 const TAKEN = 75;
@@ -25,6 +34,7 @@ const NOTHING = 125;
  */
 export const GATE = [
   'ulimit -c 0',
+  'unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE',
   'ulimit -f "$1"',
   'set --',
   "_n='",
@@ -44,9 +54,13 @@ export const GATE = [
   `${TAKEN}) echo ${WORDS.busy} >&${gate}; exit ${NOTHING} ;;`,
   `*) exit ${NOTHING} ;;`,
   'esac ;;',
+  `${TELL.help}) NODE_CHANNEL_FD=${channel} "$@" 3<&- 4<&- 5<&- 6<&- ${lock}<&- </dev/null >/dev/null 2>&1 || exit ${NOTHING}`,
+  `exec ${channel}<&-`,
+  'set --',
+  `echo ${WORDS.helped} >&${gate} ;;`,
   `${TELL.begin})`,
   `echo ${WORDS.begun} >&${gate}`,
-  'exec 3<&- 4<&- 5<&- 6<&- 9>&2 2>/dev/null',
+  `exec 3<&- 4<&- 5<&- 6<&- ${channel}<&- 9>&2 2>/dev/null`,
   `"$@" 2>&9 9>&- ${lock}<&-`,
   'exit "$?" ;;',
   `*) exit ${NOTHING} ;;`,
@@ -86,5 +100,9 @@ export const tellCommand = ({ command, env, cwd }: GateCommand, encoding: 'utf8'
 
 /** To take the lock that it was given, with the program `flock`. */
 export const tellLock = (flock: string): string => lines([...text(flock), TELL.lock]);
+
+/** To run a program of the worker inside, before anything of the call, with the channel to the worker. */
+export const tellHelp = (command: readonly string[]): Buffer =>
+  Buffer.from(lines([...command.flatMap((word) => [...text(word), TELL.word]), TELL.help]));
 
 export const tellBegin = (): string => lines([TELL.begin]);

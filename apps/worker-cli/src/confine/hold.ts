@@ -55,7 +55,12 @@ export class Hold {
   readonly #gate: Duplex;
   readonly #block: Duplex;
   readonly #info: Promise<string>;
-  readonly #words: Record<Exclude<Word, 'busy'>, Awaited> = { up: awaited(), locked: awaited(), begun: awaited() };
+  readonly #words: Record<Exclude<Word, 'busy'>, Awaited> = {
+    up: awaited(),
+    locked: awaited(),
+    helped: awaited(),
+    begun: awaited(),
+  };
   #heard = '';
   #begunAt: number | undefined;
   #endedAt: number | undefined;
@@ -97,7 +102,7 @@ export class Hold {
   }
 
   /** Resolves when the gate says it. Rejects with `SandboxEnded`, and for a lock that another holds with `workspace_busy`. */
-  said(word: 'up' | 'locked' | 'begun'): Promise<void> {
+  said(word: Exclude<Word, 'busy'>): Promise<void> {
     return this.#words[word].said;
   }
 
@@ -113,7 +118,7 @@ export class Hold {
     this.#heard = (lines.pop() ?? '').slice(0, MOST_INFO);
     for (const line of lines) {
       if (line === WORDS.busy) this.#words.locked.reject(busy());
-      else if (line === WORDS.up || line === WORDS.locked) this.#words[line].resolve();
+      else if (line === WORDS.up || line === WORDS.locked || line === WORDS.helped) this.#words[line].resolve();
       else if (line === WORDS.begun) this.#begin();
     }
   }

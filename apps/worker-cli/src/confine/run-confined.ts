@@ -5,7 +5,9 @@ import type { Confinement } from './confinement.ts';
 import { SandboxEnded } from './hold.ts';
 import { standSandbox } from './stand-sandbox.ts';
 
-export interface ConfinedRequest extends Omit<ConfinedSpec, 'program'>, Omit<SandboxRun, 'command' | 'env'> {
+export interface ConfinedRequest
+  extends Omit<ConfinedSpec, 'program' | 'channel'>,
+    Omit<SandboxRun, 'command' | 'env'> {
   /** Absolute inside, with its arguments. */
   readonly command: readonly [program: string, ...args: string[]];
   readonly env?: Readonly<Record<string, string>>;
@@ -22,7 +24,11 @@ export interface ConfinedEnd extends Omit<SandboxEnd, 'end'> {
   readonly outputMayContinue: boolean;
 }
 
-const specOf = (request: ConfinedRequest): ConfinedSpec => ({ ...request, program: request.command[0] });
+const specOf = (request: ConfinedRequest): ConfinedSpec => ({
+  ...request,
+  program: request.command[0],
+  channel: request.helper !== undefined,
+});
 
 const isUp = async (sandbox: ConfinedSandbox): Promise<ConfinedSandbox> => {
   await sandbox.isUp().catch(async (thrown: unknown) => {

@@ -32,8 +32,11 @@ const launch = async ({ seccomp }: Confinement, compiled: CompiledSandbox): Prom
   try {
     const filter = seccomp === undefined ? 'pipe' : inherit(seccomp, 'r');
     const lock = compiled.lock === undefined ? undefined : inherit(compiled.lock, OPEN_OR_CREATE);
-    const descriptors = ['pipe', 'pipe', 'pipe', filter, ...(lock === undefined ? [] : [lock])] as const;
-    const process = await startProcess({ ...compiled, descriptors });
+    const { channel } = compiled;
+    // The channel comes behind all others, so that the place of the lock is taken in any case.
+    const last = lock === undefined ? (channel ? (['ignore'] as const) : []) : [lock];
+    const descriptors = ['pipe', 'pipe', 'pipe', filter, ...last] as const;
+    const process = await startProcess({ ...compiled, descriptors, channel });
     const hold = new Hold(process);
     return { process, hold, lock: lock === undefined ? undefined : lockFileOf(compiled.lock ?? '', lock) };
   } catch (thrown) {

@@ -176,7 +176,7 @@ describe('sandboxes that stand', () => {
     const { made: all = 0, failed = 0, ...left } = counts;
     expect(failed).toBe(0);
     expect(Object.values(left).reduce((sum, one) => sum + one, 0)).toBe(all);
-    const young = new StandingSandboxes(() => true, { ...bounds, ageMs: 50 });
+    const young = new StandingSandboxes(() => true, { ...bounds, ageMs: 1_500 });
     const seen: string[] = [];
     young.onOutcome((outcome) => void seen.push(outcome));
     await confined('true', {}, young);

@@ -1,3 +1,4 @@
+import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { execa } from 'execa';
 import { type Head, headOf } from './head-of.ts';
@@ -18,7 +19,9 @@ export interface ProcessSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly user: User | undefined;
   /** What the child gets as its descriptors from 3 on: one of this process, or a new pipe to it. */
-  readonly descriptors?: readonly (number | 'pipe')[];
+  readonly descriptors?: readonly (number | 'pipe' | 'ignore')[];
+  /** Beside them, as the last one, a channel over which a program made with Node.js can hand over a socket. */
+  readonly channel?: boolean;
 }
 
 /** How a process is waited for. */
@@ -52,6 +55,8 @@ export interface RunningProcess {
   errors(): string;
   /** The end of the pipe that the child has as that descriptor; what comes before somebody listens is lost. */
   pipe(descriptor: number): Duplex;
+  /** The socket that comes over the channel. Rejects when the channel ends before. */
+  handedOver(): Promise<Server>;
   /** Ends the process now. */
   kill(): void;
   /** Waits for its end; to be called once. */
@@ -87,6 +92,8 @@ const start = (spec: ProcessSpec) =>
     cleanup: true,
     // The types of execa know small numbers only; it takes any.
     stdio: ['ignore', 'pipe', 'pipe', ...((spec.descriptors ?? []) as 3[])],
+    ipc: spec.channel ?? false,
+    serialization: 'json',
     ...(spec.user === undefined ? {} : { uid: spec.user.uid, gid: spec.user.gid }),
   });
 type Child = ReturnType<typeof start>;
@@ -139,6 +146,19 @@ class Running implements RunningProcess {
 
   pipe(descriptor: number): Duplex {
     return this.#child.nodeChildProcess.stdio[descriptor] as unknown as Duplex;
+  }
+
+  handedOver(): Promise<Server> {
+    const { nodeChildProcess } = this.#child;
+    return new Promise((resolve, reject) => {
+      nodeChildProcess.once('message', (_, handle) => {
+        // Whoever handed it over ends at the answer, and listens no more.
+        if (nodeChildProcess.connected) nodeChildProcess.send('taken', () => {});
+        if (handle === undefined) reject(new Error('the channel brought no socket'));
+        else resolve(handle as Server);
+      });
+      nodeChildProcess.once('disconnect', () => reject(new Error('the channel ended')));
+    });
   }
 
   kill(): void {

@@ -94,6 +94,7 @@ export interface CallOptions {
   readonly approval?: string;
   readonly boundFiles?: NonNullable<ToolContext['boundFiles']>;
   readonly analysis?: string;
+  readonly egress?: NonNullable<ToolContext['egress']>;
 }
 
 export const contextFor = (
@@ -116,7 +117,7 @@ export const contextFor = (
   boundFiles: options.boundFiles,
   analysis: options.analysis,
   options: {},
-  egress: undefined,
+  egress: options.egress,
   artifacts: options.artifacts,
   redactor: options.redactor ?? plainRedactor,
   workspace: workspace && { id: workspace.id, source: workspace.source },

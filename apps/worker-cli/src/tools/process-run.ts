@@ -2,7 +2,15 @@ import { ERROR_TABLE, type ErrorType, type Outcome } from '@toolfabric/contract'
 import { type Json, toFabricError } from '@toolfabric/kernel';
 import { defineTool, type ProbeAnswer, type Redactor, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
-import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
+import {
+  artifactsOf,
+  commandData,
+  effectOfCommand,
+  fitData,
+  limitOf,
+  refusedText,
+  truncationOf,
+} from '../command/command-data.ts';
 import type { CommandSettings } from '../command/command-settings.ts';
 import { probeRun } from '../command/probe-run.ts';
 import { resolveFor } from '../command/resolve-for.ts';
@@ -14,10 +22,14 @@ import { toldError } from '../output/told-error.ts';
 import { stopReason } from '../process/stop-reason.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
 
+/** Hosts that a command may reach; the router made the leave for them. */
+export const Network = z.strictObject({ hosts: z.array(z.string().max(300)).min(1).max(20) });
+
 const Args = z.strictObject({
   argv: z.array(z.string().max(4096)).min(1).max(100),
   cwd: z.string().min(1).default('.'),
   timeout_ms: z.int().min(100).max(3_600_000).optional(),
+  network: Network.optional(),
 });
 type Args = z.infer<typeof Args>;
 
@@ -73,7 +85,7 @@ export const outcomeOf = (workspace: OpenWorkspace, ctx: ToolContext, end: Comma
   const verdict = verdictOf(end, ctx);
   return {
     ...verdict,
-    summary: `${verdict.summary} ${total} ${total === 1 ? 'file' : 'files'} changed, ${end.survivors} survivors.`,
+    summary: `${verdict.summary} ${total} ${total === 1 ? 'file' : 'files'} changed, ${end.survivors} survivors.${refusedText(end)}`,
     data: data as NonNullable<Outcome['data']>,
     ...artifactsOf(end),
     ...effectOfCommand(end),
@@ -130,6 +142,7 @@ const run = (driver: Driver, outer: ToolContext, args: Args): Promise<Outcome> =
         atOutputCap: 'end',
         shown: { headBytes: 6_144, tailBytes: 6_144 },
         diffBytes: 12_288,
+        network: args.network !== undefined,
       });
       return { id, outcome: outcomeOf(workspace, ctx, end) };
     });

@@ -5,7 +5,15 @@ import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
 import { z } from 'zod';
 import { readContent } from '../changes/contents.ts';
 import { locateBelow } from '../changes/locate.ts';
-import { artifactsOf, commandData, effectOfCommand, fitData, limitOf, truncationOf } from '../command/command-data.ts';
+import {
+  artifactsOf,
+  commandData,
+  effectOfCommand,
+  fitData,
+  limitOf,
+  refusedText,
+  truncationOf,
+} from '../command/command-data.ts';
 import { resolveFor } from '../command/resolve-for.ts';
 import { type CommandEnd, INSIDE_WORKSPACE, runCommand } from '../command/run-command.ts';
 import { resolveWorkDirectory } from '../command/work-directory.ts';
@@ -17,7 +25,7 @@ import { ReportOfStreams } from '../test-report/read-report.ts';
 import type { TestReport } from '../test-report/test-report.ts';
 import { workspacePathOf } from '../test-report/workspace-path.ts';
 import type { OpenWorkspace } from '../workspace/open-workspace.ts';
-import { probe, settleRun, timeOf, verdictOf } from './process-run.ts';
+import { Network, probe, settleRun, timeOf, verdictOf } from './process-run.ts';
 
 /** What runners write of their own accord; a call may name others. */
 const REPORT_FILES = ['**/junit*.xml', '**/TEST-*.xml', 'test-results/**', 'coverage/lcov.info'];
@@ -25,6 +33,7 @@ const REPORT_FILES = ['**/junit*.xml', '**/TEST-*.xml', 'test-results/**', 'cove
 const Args = z.strictObject({
   timeout_ms: z.int().min(100).max(3_600_000).optional(),
   artifacts: z.array(z.string().min(1).max(256)).max(10).default(REPORT_FILES),
+  network: Network.optional(),
 });
 type Args = z.infer<typeof Args>;
 
@@ -135,7 +144,7 @@ const outcomeOf = ({ workspace, ctx, end, report, files, cwd }: Parts): Outcome 
     // Failing tests are an answer, not a failure of the tool.
     status: run.status,
     ...(run.error === undefined ? {} : { error: run.error }),
-    summary: summaryOf(verdict, report, run.summary),
+    summary: summaryOf(verdict, report, `${run.summary}${refusedText(end)}`),
     data: data as NonNullable<Outcome['data']>,
     ...artifactsOf(end, files.stored),
     sideEffect: effect.sideEffect,
@@ -181,6 +190,7 @@ const run = async (driver: Driver, outer: ToolContext, args: Args): Promise<Outc
         shown: { headBytes: 4_096, tailBytes: 8_192 },
         diffBytes: 8_192,
         listen: output,
+        network: args.network !== undefined,
       });
       const report = output.end() ?? reportFromFiles(workspace, ctx, end);
       const files = await storeReports(workspace, ctx, end, globs);

@@ -1,6 +1,8 @@
 import type { ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
 import { credentialHandles } from '../credential-handles.ts';
+import { reachesOut } from '../egress/reaches-out.ts';
+import { textsAt } from '../extract.ts';
 import { hostOf } from '../extract-hosts.ts';
 import { higherRisk } from '../risk-order.ts';
 
@@ -15,11 +17,11 @@ export const TAINT_RULES = {
 } as const;
 
 /** Whether taint can change what a call of this contract may do, or where it may run. */
-export const mindsTaint = (contract: ToolContract): boolean =>
+export const mindsTaint = (contract: ToolContract, args: Readonly<Record<string, unknown>>): boolean =>
   contract.governance.risk === 'privileged' ||
-  contract.execution.network !== 'none' ||
+  reachesOut(contract, args) ||
   credentialHandles(contract).length > 0 ||
-  (contract.governance.hosts?.length ?? 0) > 0;
+  textsAt(args, contract.governance.hosts).length > 0;
 
 /** The host that content came from. `tool:x` and `folder:x` name none, and neither does a list of several. */
 const hostOfOrigin = (origin: string): string | undefined => {
