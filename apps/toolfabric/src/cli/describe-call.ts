@@ -1,11 +1,14 @@
 import type { CallView } from '@toolfabric/contract';
 
+/** A call that was refused early has no version yet. */
+const toolOf = ({ tool: { name, version } }: CallView): string => (version === '' ? name : `${name}@${version}`);
+
 /** A call as a person reads it: what happened first, proof next, the data last. */
 export const describeCall = (call: CallView): string => {
   const { result } = call;
   const took = result?.usage?.durationMs;
   const lines = [
-    `${call.callId}  ${call.tool.name}@${call.tool.version}  ${call.state}${took === undefined ? '' : `  ${Math.round(took)} ms`}`,
+    `${call.callId}  ${toolOf(call)}  ${call.state}${took === undefined ? '' : `  ${Math.round(took)} ms`}`,
   ];
   if (!result) return lines.join('\n');
   lines.push(result.summary);
