@@ -135,8 +135,9 @@ describe('PO-11: a secret that was given once', () => {
 
   it('has an end by itself', async () => {
     const { handle } = await one.add(ANN, about({ expiresAt: clock.now() + 60_000 }), { secret: SECRET });
-    expect(await askThrough(one, handle)).toMatchObject({ status: 200 });
+    const { closed } = await holdOpen(one, permitFor([ruleFor(handle)]));
     clock.skip(60_000);
+    await closed;
     expect(await askThrough(one, handle)).toMatchObject(REFUSED);
   });
 
