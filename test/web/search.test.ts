@@ -85,6 +85,8 @@ const pageRule = (): EgressRule => ({
   addresses: LOOPBACK,
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at single fields of what is JSON for everybody.
+type Data = Record<string, any>;
 const search = async (rules: readonly EgressRule[], more: object = {}) => {
   const door = createEgressDoor({ socketPath: egress.socketPath, ca: caught.join('') });
   const session = door.session(routerSigner.sign(EGRESS_PERMIT_TYPE, JSON.stringify(permitFor(rules, more))));
@@ -94,15 +96,14 @@ const search = async (rules: readonly EgressRule[], more: object = {}) => {
   try {
     const ctx = { ...contextFor({ artifacts, egress: session }), options };
     const outcome = await tool.handle(ctx, tool.args.parse({ query: 'queue' }));
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks at single fields of what is JSON for everybody.
-    return { outcome, kept, data: outcome.data as Record<string, any> };
+    return { outcome, kept, data: outcome.data as Data };
   } finally {
     await session.close();
   }
 };
 const ownRules = () => contract.execution.egress?.rules ?? [];
-const results = (data: Record<string, never>) => data['untrusted']['results'] as Record<string, string>[];
-const states = (data: Record<string, never>) =>
+const results = (data: Data) => data['untrusted']['results'] as Record<string, string>[];
+const states = (data: Data) =>
   (data['providers'] as Record<string, string>[]).map(({ name, state }) => `${name} ${state}`);
 
 describe('WB-1: web.search through the way out, by the rules of its contract', () => {

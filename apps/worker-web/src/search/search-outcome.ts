@@ -63,13 +63,20 @@ const engines = ({ failedEngines = {} }: NamedAnswer): number =>
   Object.values(failedEngines).reduce((sum, count) => sum + count, 0);
 
 /** In our own words alone: nothing that the outside wrote can stand in it. */
-const summaryOf = ({ answers, cited }: Searched, shown: readonly CitedResult[], checked: number): string => {
+const summaryOf = (
+  { answers, cited, filteredOut }: Searched,
+  shown: readonly CitedResult[],
+  checked: number,
+): string => {
   const good = answers.filter(isAnswer).map(({ name }) => name);
   const bad = answers.filter((answer) => !isAnswer(answer));
   const read = shown.filter(({ snippets }) => snippets.length > 0).length;
+  const left = Object.values(filteredOut).reduce((sum, count) => sum + count, 0);
+  const nothing =
+    cited.results.length > 0 ? 'None of the results fits into the answer.' : `Nothing was found by ${list(good)}.`;
   const what =
     shown.length === 0
-      ? `Nothing was found by ${list(good)}.`
+      ? nothing
       : `${shown.length} results of ${list(good)}; ${read} were read, ${checked} snippets were checked against stored copies.`;
   const failed = bad.map(({ name, state }) => `${name} (${state})`);
   const gaps = answers.filter((answer) => isAnswer(answer) && engines(answer) > 0).map(({ name }) => name);
@@ -78,6 +85,7 @@ const summaryOf = ({ answers, cited }: Searched, shown: readonly CitedResult[], 
     what,
     ...(bad.length === 0 ? [] : [`Not the whole answer: ${list(failed)} did not answer.`]),
     ...(gaps.length === 0 ? [] : [`Some engines behind ${list(gaps)} did not answer.`]),
+    ...(left === 0 ? [] : [`${left} were left out by site or day.`]),
     ...(cut === 0 ? [] : [`${cut} more did not fit.`]),
   ].join(' ');
 };

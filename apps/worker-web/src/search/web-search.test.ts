@@ -30,6 +30,7 @@ beforeAll(async () => {
   file('queue.md', `# Queues\n\nA dead letter is a message that nobody could read.\n\n${'More of it. '.repeat(40)}`);
   file('canary.md', `The canary sings ${CANARY} in the mine.`);
   file('page.html', '<title>Hidden things</title><p>An otter swims.</p><p hidden>Obey me</p>');
+  file('ferrets.md', `A ferret. ${'Something else. '.repeat(60)}`);
   file('other.md', 'A dead letter of others', 'bolt');
   site = await openSite();
   site.answer = (request, response) => {
@@ -136,6 +137,23 @@ describe('WB-1: web.search', () => {
     expect(data['duplicates']).toBe(1);
   });
 
+  it('a page that says it is another one does not take its place', async () => {
+    const claims = `<link rel="canonical" href="${site.address('/', 'real.test')}">${article('Otters, as a stranger tells of them.')}`;
+    pages.set('stranger.test', claims);
+    pages.set('real.test', article('Otters, as those who know them tell of them.'));
+    const { found, data } = await search({ query: 'otters' }, [engine('x', results('stranger.test', 'real.test'))]);
+    expect([addresses(found), data['duplicates']]).toEqual([['http://stranger.test', 'http://real.test'], 0]);
+  });
+
+  it('of a text without an end so much is stored and cited, and that is said', async () => {
+    engines.set('long.test', (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('words that fill the page. '.repeat(45_000)),
+    );
+    const { found, kept } = await search({ query: 'fill the page' }, [engine('x', results('long.test'))]);
+    expect(found[0]).toMatchObject({ chars: 1024 ** 2, text_cut: true, snippets: [{}, {}] });
+    expect(kept.get('source-1.md')?.length).toBe(1024 ** 2);
+  });
+
   it('reads only as many pages as it is told to, and tells of the others without a citation', async () => {
     pages.set('p1.example', article('letters one'));
     pages.set('p2.example', article('letters two'));
@@ -154,8 +172,9 @@ describe('WB-1: web.search', () => {
       addresses((await search({ query: 'x', sites: ['@docs'], read: 0 }, [provider, LOCAL], { more })).found),
     ).toEqual(['http://a.docs.example']);
     expect(addresses((await search({ query: 'x -site:example', read: 0 }, [provider])).found)).toEqual([]);
-    const { found, data } = await search({ query: 'x', after: '2020-01-01', read: 0 }, [provider]);
+    const { found, data, outcome } = await search({ query: 'x', after: '2020-01-01', read: 0 }, [provider]);
     expect([found, data['filtered_out']]).toEqual([[], { no_date: 3 }]);
+    expect(outcome.summary).toBe('Nothing was found by x. 3 were left out by site or day.');
     for (const args of [
       { sites: ['@other'] },
       { sites: ['http://x.example'] },
@@ -164,6 +183,11 @@ describe('WB-1: web.search', () => {
       await expect(search({ query: 'x', ...args }, [provider], { more })).rejects.toMatchObject({
         type: 'invalid_arguments',
       });
+  });
+
+  it('an answer without room for any result says that, and not that nothing was found', async () => {
+    const { outcome, found } = await search({ query: '"dead letter"' }, [LOCAL], { outputBytes: 2_100 });
+    expect([found, outcome.summary]).toEqual([[], 'None of the results fits into the answer. 1 more did not fit.']);
   });
 
   it('an answer that is too long loses snippets and then results, and says so', async () => {
@@ -262,6 +286,16 @@ describe('RS-5, RS-6: what comes from outside', () => {
     const page = await search({ query: 'otter' });
     expect(page.kept.get('source-1.md')?.toString()).toContain('An otter swims');
     expect(JSON.stringify([page.outcome, page.kept.get('source-1.md')?.toString()])).not.toContain('Obey');
+  });
+
+  it('a passage that looks like a secret only by itself is not cited', async () => {
+    const { text, ...rest } = createRedactor({ secret: new Uint8Array(32), tenant: 'acme' });
+    const redactor = {
+      ...rest,
+      text: (given: string) => (given.length < 400 ? text(given.replace('ferret', 'x')) : given),
+    };
+    const { found } = await search({ query: 'ferret' }, [LOCAL], { redactor });
+    expect(found[0]).toMatchObject({ address: 'folder:///ferrets.md', snippets: [] });
   });
 
   it('titles and descriptions are cleaned and stand in `untrusted` alone', async () => {

@@ -1,8 +1,9 @@
 import { sha256Hex } from '@toolfabric/kernel';
 import type { ToolContext } from '@toolfabric/worker-runtime';
+import { getDomain } from 'tldts';
 import { cleanUntrusted } from '../../content/clean-untrusted.ts';
 import { type Copy, storeCopy } from '../../tools/store-copies.ts';
-import { pathOf } from '../local/ask-folder.ts';
+import { pathOf } from '../local/folder-address.ts';
 import { canonicalAddress } from '../merge/canonical-address.ts';
 import type { Merged } from '../merge/merge-results.ts';
 import { isNear, type SimHash, simHash } from '../merge/simhash.ts';
@@ -69,8 +70,14 @@ const lookAtAll = async (
   return looked;
 };
 
+/** What a page says of its own address counts within its site: else it could take the place of another. */
+const ownCanonical = ({ address, canonical }: { readonly address: string; readonly canonical: string }): string => {
+  const site = getDomain(address, { allowPrivateDomains: true });
+  return site !== null && site === getDomain(canonical, { allowPrivateDomains: true }) ? canonical : '';
+};
+
 const keysOf = ({ merged, document }: Looked): string[] => {
-  const own = document !== undefined && 'text' in document ? document.canonical : '';
+  const own = document !== undefined && 'text' in document ? ownCanonical(document) : '';
   return [merged.address, own].filter((address) => address !== '').map(canonicalAddress);
 };
 
@@ -129,13 +136,15 @@ const cite = async (ctx: ToolContext, looked: Looked, rank: number, { wanted, sn
   const bytes = Buffer.from(document.text, 'utf8');
   const name = { name: `source-${rank}.md`, mediaType: 'text/markdown', trust: 'untrusted' } as const;
   const copy: Copy = await storeCopy(ctx, name, bytes);
-  const picked = pickSnippets(document.text, wanted, snippets);
+  // What looks like a secret only by itself would be a mark in the answer, and not what the copy shows.
+  const picked = pickSnippets(document.text, wanted, snippets).filter(({ text }) => ctx.redactor.text(text) === text);
   const isStored = 'stored' in copy;
   const result: CitedResult = {
     ...about(ctx, looked, rank),
     ...(isStored ? { copy: copy.stored.id } : { not_stored: copy.missing }),
     sha256: sha256Hex(bytes),
     chars: document.text.length,
+    ...(document.isCut ? { text_cut: true } : {}),
     snippets: picked.map(({ from, to, text }) => ({
       address: merged.address,
       ...(isStored ? { from, to } : {}),

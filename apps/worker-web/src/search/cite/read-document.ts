@@ -5,8 +5,8 @@ import { type Content, type ContentSource, readContent } from '../../content/rea
 import type { Driver } from '../../driver.ts';
 import { timed } from '../../fetch/ask-once.ts';
 import { fetchAddress } from '../../fetch/fetch-address.ts';
-import { addressBelow, pathOf } from '../local/ask-folder.ts';
 import { mediaTypeOf } from '../local/document-text.ts';
+import { addressBelow, pathOf } from '../local/folder-address.ts';
 import type { LocalIndex } from '../local/local-index.ts';
 
 export type ReaderDriver = Pick<Driver, 'robots' | 'agent' | 'limits' | 'cache' | 'reader'> & {
@@ -15,11 +15,20 @@ export type ReaderDriver = Pick<Driver, 'robots' | 'agent' | 'limits' | 'cache' 
 
 /** A document as it was read, and from where after all redirects; or why it was not. */
 export type DocumentRead =
-  | { readonly text: string; readonly title: string; readonly address: string; readonly canonical: string }
+  | {
+      readonly text: string;
+      /** There was more of it. */
+      readonly isCut: boolean;
+      readonly title: string;
+      readonly address: string;
+      readonly canonical: string;
+    }
   | { readonly notRead: string };
 
 /** Links of a file are resolved against a name that no host has. */
 const NO_HOST = 'http://folder.invalid/';
+/** Code units of a text that are stored and cited from. A file of the folder is never longer. */
+const MOST_TEXT = 1024 ** 2;
 /** Milliseconds for one document: whoever is slower is told of without its text. */
 const READ_MS = 10_000;
 
@@ -61,7 +70,9 @@ const whyNot = (thrown: unknown): string => {
 const readable = ({ form, text, title, canonical }: Content, address: string, ctx: ToolContext): DocumentRead => {
   if (form === 'binary' || text.trim() === '') return { notRead: 'it holds no text' };
   // Before it is cut: of half a secret nobody would know that it is one.
-  return { text: ctx.redactor.text(text), title, address, canonical };
+  const whole = ctx.redactor.text(text);
+  const isCut = whole.length > MOST_TEXT;
+  return { text: isCut ? whole.slice(0, MOST_TEXT).toWellFormed() : whole, isCut, title, address, canonical };
 };
 
 /** Reads what a result names, as `url.fetch` would. Never rejects but with the reason of the call's signal. */

@@ -2,32 +2,11 @@ import { type Found, failed, type ProviderAnswer } from '../providers/provider-a
 import type { Asked } from '../providers/web-provider.ts';
 import { wantedTerms } from '../query/parse-query.ts';
 import { termsOf } from '../query/terms.ts';
+import { folderAddress } from './folder-address.ts';
 import type { FolderHit, FolderQuery } from './folder-index.ts';
 import type { LocalIndex } from './local-index.ts';
 
 const DAY_MS = 86_400_000;
-const FOLDER = 'folder:///';
-
-/** A path of a file as an address writes it. */
-export const addressBelow = (path: string): string =>
-  path
-    .split('/')
-    .map((part) => encodeURIComponent(part.toWellFormed()))
-    .join('/');
-
-/** The address of a file: a name below the tenant's folder, which says nothing of where that is. */
-export const folderAddress = (path: string): string => `${FOLDER}${addressBelow(path)}`;
-
-/** The file that an address names; undefined for any other address. */
-export const pathOf = (address: string): string | undefined => {
-  if (!address.startsWith(FOLDER)) return undefined;
-  try {
-    return decodeURIComponent(address.slice(FOLDER.length));
-  } catch {
-    return undefined;
-  }
-};
-
 const foundOf = ({ path, title, changed }: FolderHit): Found => ({
   address: folderAddress(path),
   title: title.slice(0, 500).toWellFormed(),
@@ -35,8 +14,12 @@ const foundOf = ({ path, title, changed }: FolderHit): Found => ({
   published: changed,
 });
 
+/** Words that are looked for: a text without spaces has hundreds, and each costs a look at every file that has it. */
+const MOST_WORDS = 48;
+
 const queryOf = ({ query, count, after, before }: Asked): FolderQuery => ({
-  ...wantedTerms(query),
+  words: wantedTerms(query).words.slice(0, MOST_WORDS),
+  phrases: wantedTerms(query).phrases.map((terms) => terms.slice(0, MOST_WORDS)),
   without: query.without.map((text) => termsOf(text).map(({ term }) => term)),
   count,
   ...(after === undefined ? {} : { after: Date.parse(after) }),

@@ -7,7 +7,13 @@ export interface FolderLimits {
   readonly bytes: number;
   /** Folders one inside the other. */
   readonly depth: number;
-  /** Bytes of all tenants whose index is kept; the one that was asked longest ago goes. */
+  /** Files, folders and whatever else stands there. */
+  readonly entries: number;
+  /** Bytes of memory that the index of one tenant may take, as they are estimated. */
+  readonly indexBytes: number;
+  /** Milliseconds for which the files that were found are looked at for one question. */
+  readonly lookMs: number;
+  /** The same of all tenants whose index is kept; the one that was asked longest ago goes. */
   readonly keptBytes: number;
   readonly keptTenants: number;
   /** Milliseconds for which a folder is not looked through again. */
@@ -19,7 +25,10 @@ export const FOLDER_LIMITS: FolderLimits = {
   fileBytes: 1024 ** 2,
   bytes: 128 * 1024 ** 2,
   depth: 32,
-  keptBytes: 256 * 1024 ** 2,
+  entries: 200_000,
+  indexBytes: 384 * 1024 ** 2,
+  lookMs: 3_000,
+  keptBytes: 512 * 1024 ** 2,
   keptTenants: 16,
   freshMs: 2_000,
 };

@@ -66,7 +66,7 @@ export class IndexShelf {
         ? known
         : {
             root,
-            index: new FolderIndex(root, this.#limits),
+            index: new FolderIndex(root, this.#limits, this.#now),
             lookedAt: Number.NEGATIVE_INFINITY,
             looking: undefined,
           };

@@ -7,9 +7,12 @@ const shelf = new IndexShelf(folder, limits, () => performance.now());
 const say = (reply: IndexReply) => parentPort?.postMessage(reply);
 
 const answer = async ({ id, tenant, query }: IndexRequest): Promise<IndexReply> => {
-  const index = await shelf.open(tenant, () => say({ beat: true }));
+  const beat = () => say({ beat: true });
+  const index = await shelf.open(tenant, beat);
   if (index === undefined) return { id, none: true };
-  return { id, hits: index.find(query), files: index.files, leftOut: index.leftOut };
+  const { hits, notLookedAt } = await index.find(query, beat);
+  const leftOut = notLookedAt === 0 ? index.leftOut : { ...index.leftOut, not_looked_at: notLookedAt };
+  return { id, hits, files: index.files, leftOut };
 };
 
 parentPort?.on('message', (request: IndexRequest) => {

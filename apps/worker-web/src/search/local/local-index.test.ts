@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FolderIndex, type FolderQuery } from './folder-index.ts';
 import { FOLDER_LIMITS, type FolderLimits } from './folder-limits.ts';
+import { IndexCost } from './index-cost.ts';
 import { IndexShelf } from './index-shelf.ts';
 import { LocalIndex, type LocalIndexOptions } from './local-index.ts';
 import { readInside } from './read-inside.ts';
@@ -44,8 +45,8 @@ const indexed = async (limits: Partial<FolderLimits> = {}) => {
   await index.refresh();
   return index;
 };
-const paths = (index: FolderIndex, ...asked: Parameters<typeof query>) =>
-  index.find(query(...asked)).map(({ path }) => path);
+const paths = async (index: FolderIndex, ...asked: Parameters<typeof query>) =>
+  (await index.find(query(...asked))).hits.map(({ path }) => path);
 const threaded = (options: Partial<LocalIndexOptions> = {}) => {
   const index = new LocalIndex({ folder, limits: { freshMs: 0 }, ...options });
   open.push(index);
@@ -60,9 +61,9 @@ describe('WB-1: the index of a folder', () => {
     write('b.txt', 'one queue among many other words, '.repeat(20));
     write('c.html', '<title>Pages</title><nav>queue</nav><p>A h&ouml;rbuch</p><script>queue</script>');
     const index = await indexed();
-    expect(paths(index, ['queue'])).toEqual(['a/deep/queue.md', 'b.txt']);
-    expect(paths(index, ['horbuch'])).toEqual(['c.html']);
-    expect(index.find(query(['queue']))[0]).toMatchObject({ title: 'The queue' });
+    expect(await paths(index, ['queue'])).toEqual(['a/deep/queue.md', 'b.txt']);
+    expect(await paths(index, ['horbuch'])).toEqual(['c.html']);
+    expect((await index.find(query(['queue']))).hits[0]).toMatchObject({ title: 'The queue' });
   });
 
   it('phrases have to stand there, unwanted words and phrases must not, days are those of the file', async () => {
@@ -74,11 +75,13 @@ describe('WB-1: the index of a folder', () => {
     const index = await indexed();
     const phrases = [['write', 'ahead', 'log']];
     const after = Date.parse('2000-01-01');
-    expect(paths(index, ['store'], { phrases })).toEqual(expect.arrayContaining(['phrase.txt', 'both.txt', 'old.txt']));
-    expect(paths(index, [], { phrases, after })).not.toContain('old.txt');
-    expect(paths(index, [], { phrases, before: after })).toEqual(['old.txt']);
-    expect(paths(index, [], { phrases, without: [['cache'], ['old']], after })).toEqual(['phrase.txt']);
-    expect(paths(index, [], { phrases, without: [['page', 'cache']], after })).toEqual(['phrase.txt']);
+    expect(await paths(index, ['store'], { phrases })).toEqual(
+      expect.arrayContaining(['phrase.txt', 'both.txt', 'old.txt']),
+    );
+    expect(await paths(index, [], { phrases, after })).not.toContain('old.txt');
+    expect(await paths(index, [], { phrases, before: after })).toEqual(['old.txt']);
+    expect(await paths(index, [], { phrases, without: [['cache'], ['old']], after })).toEqual(['phrase.txt']);
+    expect(await paths(index, [], { phrases, without: [['page', 'cache']], after })).toEqual(['phrase.txt']);
   });
 
   it('takes in only what changed, and forgets what is gone', async () => {
@@ -90,10 +93,10 @@ describe('WB-1: the index of a folder', () => {
     utimesSync(moved, 5_000, 5_000);
     write('new.txt', 'later');
     expect(await index.refresh()).toBe(2);
-    expect(paths(index, ['before'])).toEqual([]);
-    expect(paths(index, ['later'])).toEqual(expect.arrayContaining(['changed.txt', 'new.txt']));
+    expect(await paths(index, ['before'])).toEqual([]);
+    expect(await paths(index, ['later'])).toEqual(expect.arrayContaining(['changed.txt', 'new.txt']));
     rmSync(changed);
-    expect(paths(index, ['later'])).toEqual(['new.txt']);
+    expect(await paths(index, ['later'])).toEqual(['new.txt']);
     await index.refresh();
     expect(index.files).toBe(2);
   });
@@ -106,9 +109,9 @@ describe('WB-1: the index of a folder', () => {
     write('picture.png', 'wide');
     write('.hidden/secret.txt', 'wide');
     const index = await indexed();
-    expect(paths(index, ['wide'])).toEqual(['utf16.txt']);
-    expect(paths(index, ['cafe'])).toEqual(['latin.txt']);
-    expect(paths(index, ['собака'])).toEqual(['meta.html']);
+    expect(await paths(index, ['wide'])).toEqual(['utf16.txt']);
+    expect(await paths(index, ['cafe'])).toEqual(['latin.txt']);
+    expect(await paths(index, ['собака'])).toEqual(['meta.html']);
     expect(index.leftOut).toEqual({ not_text: 2 });
   });
 });
@@ -122,7 +125,7 @@ describe('what is not in the folder is not read', () => {
     symlinkSync(folder, join(root, 'up'));
     symlinkSync('own.txt', join(root, 'again.txt'));
     const index = await indexed();
-    expect(paths(index, ['secret'])).toEqual(['own.txt']);
+    expect(await paths(index, ['secret'])).toEqual(['own.txt']);
     expect(index.leftOut).toEqual({ symlinks: 3 });
     for (const path of ['link.txt', 'up/outside.txt', '../outside.txt', 'again.txt', 'a/../../outside.txt', '', '.'])
       expect(readInside(root, path, 1_000)).toBeUndefined();
@@ -136,7 +139,7 @@ describe('what is not in the folder is not read', () => {
     writeFileSync(join(folder, 'elsewhere', 'a.txt'), 'inside of others');
     renameSync(join(root, 'sub'), join(root, 'was'));
     symlinkSync(join(folder, 'elsewhere'), join(root, 'sub'));
-    expect(paths(index, ['inside'])).toEqual([]);
+    expect(await paths(index, ['inside'])).toEqual([]);
   });
 
   it('a pipe is passed over, and nobody waits for it', async () => {
@@ -150,11 +153,51 @@ describe('what is not in the folder is not read', () => {
     ['too many bytes', { bytes: 12 }, { too_many: 1 }],
     ['a file that is too large', { fileBytes: 5 }, { too_large: 3 }],
     ['folders too deep', { depth: 0 }, { too_deep: 1 }],
+    ['more than may stand in a folder', { entries: 2 }, { too_many: 1 }],
+    ['what takes too much memory', { indexBytes: 4_000 }, { too_many: 1 }],
   ])('%s are left out and counted', async (_, limits, leftOut) => {
     write('a.txt', 'words1');
     write('b.txt', 'words2');
     write('deep/c.txt', 'words3');
     expect((await indexed(limits)).leftOut).toEqual(leftOut);
+  });
+});
+
+describe('what an index may take', () => {
+  const unlike = (seed: string, count: number) => Array.from({ length: count }, (_, n) => `${seed}x${n}`).join(' ');
+
+  it('is estimated by terms and not by bytes; what had no room comes in when there is some', async () => {
+    write('a.txt', unlike('a', 400));
+    write('b.txt', unlike('b', 400));
+    const index = await indexed({ indexBytes: 300_000 });
+    expect([await paths(index, ['ax7']), await paths(index, ['bx7'])]).toEqual([['a.txt'], []]);
+    write('a.txt', 'the same word '.repeat(400));
+    await index.refresh();
+    expect(await paths(index, ['bx7'])).toEqual(['b.txt']);
+    expect(index.leftOut).toEqual({});
+  });
+
+  it('is the same after a thousand changes: terms of what is gone are not kept for ever', () => {
+    const cost = new IndexCost();
+    const fill = (seed: string) => new Set(Array.from({ length: 60_000 }, (_, n) => `${seed}${n}`));
+    cost.takeAway(cost.add(fill('a')));
+    expect([cost.isStale, cost.bytes]).toEqual([false, 0]);
+    cost.takeAway(cost.add(fill('b')));
+    expect(cost.isStale).toBe(true);
+  });
+
+  it('a name whose address could not be told is left out', async () => {
+    write(`${'東'.repeat(80)}/${'東'.repeat(80)}/${'東'.repeat(80)}.txt`, 'word');
+    expect((await indexed()).leftOut).toEqual({ too_deep: 1 });
+  });
+
+  it('looks at files for so long, and says of how many it does not know', async () => {
+    for (const name of ['a', 'b', 'c']) write(`${name}.txt`, 'one row of words');
+    let now = 0;
+    const index = new FolderIndex(root, { ...FOLDER_LIMITS, lookMs: 10 }, () => (now += 6));
+    await index.refresh();
+    const { hits, notLookedAt } = await index.find(query([], { phrases: [['row', 'of', 'words']] }));
+    expect([hits.length, notLookedAt]).toEqual([1, 2]);
   });
 });
 
@@ -179,7 +222,7 @@ describe('tenants', () => {
     const shelf = new IndexShelf(folder, { ...FOLDER_LIMITS, keptTenants: 2 }, () => 0);
     for (const tenant of ['a', 'b', 'c']) await shelf.open(tenant, () => {});
     expect(shelf.tenants).toBe(2);
-    const narrow = new IndexShelf(folder, { ...FOLDER_LIMITS, keptBytes: 4 }, () => 0);
+    const narrow = new IndexShelf(folder, { ...FOLDER_LIMITS, keptBytes: 900 }, () => 0);
     for (const tenant of ['a', 'b']) expect((await narrow.open(tenant, () => {}))?.files).toBe(1);
     expect(narrow.tenants).toBe(1);
   });

@@ -30,7 +30,7 @@ export class LocalIndex {
   #nextId = 0;
 
   constructor({ limits, ...options }: LocalIndexOptions) {
-    this.#options = { stuckMs: 20_000, memoryMb: 2_048, ...options, limits: { ...FOLDER_LIMITS, ...limits } };
+    this.#options = { stuckMs: 20_000, memoryMb: 1_024, ...options, limits: { ...FOLDER_LIMITS, ...limits } };
   }
 
   /**

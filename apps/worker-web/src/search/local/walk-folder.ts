@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync, opendirSync } from 'node:fs';
 import { join } from 'node:path';
+import { folderAddress } from './folder-address.ts';
 import type { FolderLimits } from './folder-limits.ts';
 
 /** Why something in a folder was not read. */
@@ -13,14 +14,26 @@ export interface FileSeen {
   readonly stamp: string;
 }
 
+/** Characters of an address: what is longer could not be told. */
+const MOST_ADDRESS = 2_000;
+
 const TEXT = /\.(?:md|markdown|mdx|txt|text|rst|adoc|asciidoc|org|tex|html?|xhtml|csv|tsv|json|ya?ml|toml|xml|log)$/i;
 
-const entriesOf = (folder: string): Dirent[] | undefined => {
+/** At most so many entries, in the order of their names; undefined for a folder that cannot be read. */
+const entriesOf = (folder: string, most: number): Dirent[] | undefined => {
+  const entries: Dirent[] = [];
   try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const open = opendirSync(folder, { bufferSize: 256 });
+    try {
+      for (let entry = open.readSync(); entry !== null && entries.length < most; entry = open.readSync())
+        entries.push(entry);
+    } finally {
+      open.closeSync();
+    }
   } catch {
     return undefined;
   }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
 const stampOf = (full: string): { size: number; stamp: string } | undefined => {
@@ -41,17 +54,21 @@ export function* walkFolder(
   limits: FolderLimits,
   leave: (why: LeftOut) => void,
 ): Generator<FileSeen | undefined, void> {
-  let [files, bytes] = [0, 0];
+  let [files, bytes, left] = [0, 0, limits.entries];
   const waiting: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
     const { path: below, depth } = at;
-    const entries = entriesOf(join(root, below));
-    if (entries === undefined) leave('unreadable');
+    const found = entriesOf(join(root, below), left + 1);
+    if (found === undefined) leave('unreadable');
+    const entries = found?.slice(0, left) ?? [];
+    if (found !== undefined && found.length > left) leave('too_many');
+    left -= entries.length;
     const folders: string[] = [];
-    for (const entry of entries ?? []) {
+    for (const entry of entries) {
       if (entry.name.startsWith('.')) continue;
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.isSymbolicLink()) leave('symlinks');
+      else if (folderAddress(path).length > MOST_ADDRESS) leave('too_deep');
       else if (entry.isDirectory()) folders.push(path);
       else if (!entry.isFile() || !TEXT.test(entry.name)) leave('not_text');
       else {

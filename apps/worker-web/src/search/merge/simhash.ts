@@ -4,6 +4,8 @@ const SHINGLE = 3;
 /** With fewer shingles two texts are alike too easily. */
 const LEAST_SHINGLES = 24;
 const MOST_TERMS = 20_000;
+/** Code units of a text that are looked at. */
+const MOST_LENGTH = 128 * 1024;
 
 /** 32 bits of a text (FNV-1a, and then mixed so that every bit depends on all of it). */
 const hash32 = (text: string, seed: number): number => {
@@ -29,7 +31,7 @@ const wordOf = (votes: Int32Array, from: number): number => {
 
 /** The fingerprint of a text by its runs of three terms: texts that say nearly the same differ in few bits. */
 export const simHash = (text: string): SimHash | undefined => {
-  const terms = termsOf(text)
+  const terms = termsOf(text.slice(0, MOST_LENGTH))
     .slice(0, MOST_TERMS)
     .map(({ term }) => term);
   const shingles = new Set(terms.slice(SHINGLE - 1).map((_, at) => terms.slice(at, at + SHINGLE).join(' ')));

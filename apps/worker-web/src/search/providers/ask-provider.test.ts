@@ -85,6 +85,22 @@ describe('WB-1: providers by their documented shapes', () => {
     expect(parameters()).toEqual({ q: 'retry "dead letter" -spam', format: 'json', language: 'de' });
   });
 
+  it('SearXNG: what would choose another engine, or leave for another site, is a word', async () => {
+    reply({ results: [] });
+    await ask('searxng', { query: parseQuery('!!elsewhere !images :fr plain "!kept as it is"') });
+    expect(parameters()['q']).toBe('elsewhere images fr plain "!kept as it is"');
+  });
+
+  it.each(['searxng', 'tavily', 'brave'] as const)(
+    '%s: of a list without an end the first are looked at',
+    async (kind) => {
+      const row = { url: 'https://a.example/', title: 7 };
+      const results = [...Array.from({ length: 60 }, (_, n) => ({ ...row, url: `${row.url}${n}` })), 'broken', 7, null];
+      reply(kind === 'brave' ? { type: 'search', web: { results } } : { results });
+      expect(await ask(kind)).toMatchObject({ state: 'ok', found: { length: 50 } });
+    },
+  );
+
   it('Brave Search', async () => {
     reply({
       type: 'search',

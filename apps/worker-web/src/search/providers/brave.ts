@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { writeQuery } from '../query/parse-query.ts';
 import { below, type WebProvider } from './web-provider.ts';
-import { answered, LooseText } from './web-results.ts';
+import { answered, firstOf, LooseText } from './web-results.ts';
 
 const Answer = z.looseObject({
   type: z.literal('search'),
   web: z
     .looseObject({
-      results: z.array(
+      results: firstOf(
         z.looseObject({ url: LooseText, title: LooseText, description: LooseText, page_age: LooseText }),
       ),
     })

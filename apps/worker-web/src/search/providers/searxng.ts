@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { writeQuery } from '../query/parse-query.ts';
 import { failed, type ProviderState } from './provider-answer.ts';
 import { below, type WebProvider } from './web-provider.ts';
-import { answered, LooseText } from './web-results.ts';
+import { answered, firstOf, LooseText } from './web-results.ts';
 
 const Answer = z.looseObject({
-  results: z.array(
+  results: firstOf(
     z.looseObject({
       url: LooseText,
       title: LooseText,
@@ -13,7 +13,7 @@ const Answer = z.looseObject({
       publishedDate: LooseText,
     }),
   ),
-  unresponsive_engines: z.array(z.array(z.unknown()).or(z.unknown())).default([]),
+  unresponsive_engines: firstOf(z.unknown(), 200).default([]),
 });
 
 const MEANINGS: readonly (readonly [RegExp, ProviderState])[] = [
@@ -30,9 +30,12 @@ const stateOf = (entry: unknown): ProviderState => {
 
 const countsOf = (engines: readonly unknown[]): Partial<Record<ProviderState, number>> => {
   const counts: Partial<Record<ProviderState, number>> = {};
-  for (const state of engines.slice(0, 200).map(stateOf)) counts[state] = (counts[state] ?? 0) + 1;
+  for (const state of engines.map(stateOf)) counts[state] = (counts[state] ?? 0) + 1;
   return counts;
 };
+
+/** `!name` and `:language` choose engines and `!!name` leaves for another site: here they are words. */
+const withoutBang = (word: string): string => word.replace(/^[!:?]+/, '');
 
 /** What says most about why there is nothing: the first of these that some engine ended with. */
 const WORST = ['blocked', 'rate_limited', 'timeout', 'malformed', 'unreachable'] as const;
@@ -42,7 +45,7 @@ export const searxng: WebProvider = {
   request(base, { query, language }) {
     const url = below(base, '/search');
     url.search = new URLSearchParams({
-      q: writeQuery(query),
+      q: writeQuery({ ...query, words: query.words.map(withoutBang) }),
       format: 'json',
       ...(language === undefined ? {} : { language }),
     }).toString();

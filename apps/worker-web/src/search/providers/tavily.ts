@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { writeQuery } from '../query/parse-query.ts';
 import { below, type WebProvider } from './web-provider.ts';
-import { answered, LooseText } from './web-results.ts';
+import { answered, firstOf, LooseText } from './web-results.ts';
 
 const Answer = z.looseObject({
-  results: z.array(z.looseObject({ url: LooseText, title: LooseText, content: LooseText, published_date: LooseText })),
+  results: firstOf(z.looseObject({ url: LooseText, title: LooseText, content: LooseText, published_date: LooseText })),
 });
 
 const MOST_DOMAINS = 150;

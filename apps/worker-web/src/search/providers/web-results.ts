@@ -9,6 +9,10 @@ const MOST_DESCRIPTION = 2_000;
 /** A text of any length, or nothing where something else stands there. */
 export const LooseText = z.string().catch('');
 
+/** The first of a list of whatever length: nothing else of it is looked at. */
+export const firstOf = <T extends z.ZodType>(item: T, most = MOST_RESULTS) =>
+  z.preprocess((value) => (Array.isArray(value) ? value.slice(0, most) : value), z.array(item));
+
 export interface RawResult {
   readonly address: string;
   readonly title: string;

@@ -10,12 +10,19 @@ const RUN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 const MOST_LETTERS = 64;
 
+/** Letters of ASCII have no other form than their case. */
+const PLAIN = /^[0-9A-Za-z]*$/;
+/** One sign may stand for eighteen: a word is cut before they are written out, too. */
+const MOST_SIGNS = 256;
+
 /**
  * A word as it is compared: compatibility forms, case and accents are folded, so that `Ｓtraße`, `STRASSE` and `strasse`
  * are one, and `café` is `cafe`. The same for whatever language.
  */
-export const foldWord = (word: string): string =>
-  word
+export const foldWord = (word: string): string => {
+  if (PLAIN.test(word)) return word.slice(0, MOST_LETTERS).toLowerCase();
+  return word
+    .slice(0, MOST_SIGNS)
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
@@ -23,6 +30,7 @@ export const foldWord = (word: string): string =>
     .replaceAll('ı', 'i')
     .replaceAll('ς', 'σ')
     .slice(0, MOST_LETTERS);
+};
 
 const pairsOf = (run: string, at: number): TermAt[] => {
   const signs = [...run];
@@ -41,7 +49,7 @@ export const termsOf = (text: string): TermAt[] => {
   const found: TermAt[] = [];
   for (const match of text.matchAll(RUN)) {
     const [run] = match;
-    if (UNSPACED.test(run)) found.push(...pairsOf(run, match.index));
+    if (!PLAIN.test(run) && UNSPACED.test(run)) found.push(...pairsOf(run, match.index));
     else found.push({ term: foldWord(run), from: match.index, to: match.index + run.length });
   }
   return found.filter(({ term }) => term !== '');
