@@ -5,7 +5,6 @@ import { CredentialRecord } from '@toolfabric/contract';
 import { createVerifier, type Logger, randomId, systemClock } from '@toolfabric/kernel';
 import { type RunningService, startHealth, tellRefusals } from '@toolfabric/service-host';
 import { type RunningTelemetry, startTelemetry } from '@toolfabric/telemetry';
-import { withoutVault } from './broker/credential-verbs.ts';
 import { type Broker, openBroker } from './broker/open-broker.ts';
 import { type TellChange, tellChanges } from './broker/tell-changes.ts';
 import type { CloseCredential } from './broker/uses.ts';
@@ -101,7 +100,8 @@ export const start = async (config: EgressConfig, log: Logger): Promise<RunningS
     const life = await keepDoorAlive({ lives: bus.lives, incarnation, kinds, clock: systemClock, pace, log });
     door = await openDoor(config, bus, telemetry, incarnation, broker?.source);
     const running = door;
-    const unserve = bus.serve(broker?.serve ?? withoutVault);
+    // One without a vault leaves the answer to those that have it.
+    const unserve = broker && bus.serve(broker.serve);
     telemetry.metrics.gauge('toolfabric_egress_permits', {}, () => running.permits());
     const health =
       healthPort === undefined
@@ -113,7 +113,7 @@ export const start = async (config: EgressConfig, log: Logger): Promise<RunningS
           });
     let stopping: Promise<void> | undefined;
     const shutDown = async () => {
-      unserve();
+      unserve?.();
       await running.stop();
       await broker?.stop();
       await life.drained();

@@ -111,9 +111,3 @@ export const createVerbs = (ports: VerbPorts) => {
     }
   };
 };
-
-/** The answer of an egress that has no vault. */
-export const withoutVault = async (): Promise<string> => {
-  const text = 'no key of a vault is configured, so there are no credentials';
-  return JSON.stringify({ error: new FabricError('credential_missing', text).toToolError() });
-};
