@@ -23,7 +23,7 @@ let bare: string;
 let workspace = '';
 
 beforeAll(async () => {
-  cluster = await Cluster.startWith(['router', 'gateway', 'tracker', 'tracker-worker']);
+  cluster = await Cluster.startWith(['router', 'gateway', 'tracker', 'egress', 'web']);
   await cluster.spawn('cli', '', { TOOLFABRIC_COMMAND_MEMORY_BYTES: String(256 * 1024 ** 2) }).ready;
   client = cluster.client();
   approver = cluster.client({ user: 'grace', rights: ['approvals:decide'] });
@@ -33,7 +33,7 @@ beforeAll(async () => {
   bare = (await client.createTask({ title: 'bare' })).taskId;
 }, 60_000);
 beforeEach(async () => {
-  await cluster.ensure('tracker-worker');
+  await cluster.ensure('web');
   await disarmTracker(cluster.trackerAddress);
   await setTracker(cluster.trackerAddress, { dedupe: false, searchLagMs: 0 });
 });
@@ -136,7 +136,7 @@ describe('RT-8: a fault ends in the layer that must act', () => {
   it('a receipt that was lost: unknown and asked about by the executor, never an error, and written once', async () => {
     await setTracker(cluster.trackerAddress, { searchLagMs: 60_000 });
     await armTracker(cluster.trackerAddress, { mode: 'drop_receipt' });
-    const { callId } = await granted('issue.comment_asked', 'lost');
+    const { callId } = await granted('issue.comment', 'lost');
     const unknown = await cluster.waitForState(callId, ['ok', 'error', 'unknown']);
     expect(unknown.result).toMatchObject({ status: 'unknown', sideEffect: 'possible' });
     expect(unknown.result?.error).toBeUndefined();

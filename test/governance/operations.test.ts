@@ -16,7 +16,7 @@ const tasks = new Map<FabricClient, string>();
 let policies = '';
 
 beforeAll(async () => {
-  cluster = await Cluster.startWith(['gateway', 'tracker', 'tracker-worker']);
+  cluster = await Cluster.startWith(['gateway', 'tracker', 'egress', 'web']);
   policies = join(cluster.directory, 'policies');
   mkdirSync(join(policies, 'tenants', 'acme'), { recursive: true });
   await cluster.spawn('router', '', { TOOLFABRIC_POLICY_DIR: policies }).ready;
@@ -198,7 +198,7 @@ describe('RE-1: a key that the caller gives', () => {
     const end = await run(ada, noted(key));
     expect(end).toMatchObject({ state: 'ok', result: { sideEffect: 'confirmed', attempt: 0 } });
     expect(written(`note ${key}`)).toBe(1);
-    expect(await cluster.claim('tracker', end.callId)).toBeUndefined();
+    expect(await cluster.claim('web', end.callId)).toBeUndefined();
   });
 
   it('older than that, of which the other side knows nothing: it runs', async () => {

@@ -23,7 +23,7 @@ let grace: FabricClient;
 let taskId = '';
 
 beforeAll(async () => {
-  cluster = await Cluster.startWith(['gateway', 'tracker', 'tracker-worker']);
+  cluster = await Cluster.startWith(['gateway', 'tracker', 'egress', 'web']);
   const policies = join(cluster.directory, 'policies');
   mkdirSync(join(policies, 'tenants', ADA.tenant), { recursive: true });
   writeFileSync(join(policies, 'tenants', ADA.tenant, 'roles.cedar'), POLICY);

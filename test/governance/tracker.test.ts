@@ -9,7 +9,7 @@ let client: FabricClient;
 let taskId: string;
 
 beforeAll(async () => {
-  cluster = await Cluster.startWith(['router', 'gateway', 'tracker', 'tracker-worker']);
+  cluster = await Cluster.startWith(['router', 'gateway', 'tracker', 'egress', 'web']);
   client = cluster.client();
   taskId = (await client.createTask({ title: 'tracker' })).taskId;
 }, 60_000);
@@ -30,7 +30,7 @@ describe('the tracker', () => {
     expect(more).toHaveLength(0);
     expect(end).toMatchObject({
       state: 'ok',
-      result: { sideEffect: 'confirmed', evidence: [{ kind: 'comment', ref: written?.id }] },
+      result: { sideEffect: 'confirmed', evidence: [{ kind: 'http-resource', ref: written?.id }] },
     });
     expect(written?.idempotencyKey).toBe(end.operation);
   });
@@ -39,10 +39,14 @@ describe('the tracker', () => {
     const issue = await client.call({ taskId, tool: 'issue.read', args: { number: 4821 } });
     expect(issue).toMatchObject({
       state: 'ok',
-      result: { data: { number: 4821, state: 'open' }, trust: 'untrusted', origin: 'tracker:issue:4821' },
+      result: {
+        data: { status: 200, body: { number: 4821, state: 'open' } },
+        trust: 'untrusted',
+        origin: `http://${cluster.trackerAddress}`,
+      },
     });
     const found = await client.call({ taskId, tool: 'issue.comments', args: { number: 4821, key: 'verdict' } });
-    expect(found.result?.data).toMatchObject({ comments: [{ key: 'verdict' }] });
+    expect(found.result?.data).toMatchObject({ body: { comments: [{ key: 'verdict' }] } });
   });
 
   it('keeps its comments and the keys that it knows over a kill', async () => {

@@ -15,7 +15,7 @@ let otherAgent: FabricClient;
 let taskId: string;
 
 beforeAll(async () => {
-  cluster = await Cluster.startWith(['router', 'gateway', 'truth', 'tracker', 'tracker-worker']);
+  cluster = await Cluster.startWith(['router', 'gateway', 'truth', 'tracker', 'egress', 'web']);
   ada = cluster.client();
   grace = cluster.client({ user: 'grace', rights: ['unknown:resolve'] });
   [bob, rival] = [cluster.client({ user: 'bob' }), cluster.client({ tenant: 'rival', rights: ['unknown:resolve'] })];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   taskId = (await ada.createTask({ title: 'unknown' })).taskId;
 }, 60_000);
 beforeEach(async () => {
-  await Promise.all([cluster.ensure('router'), cluster.ensure('truth'), cluster.ensure('tracker-worker')]);
+  await Promise.all([cluster.ensure('router'), cluster.ensure('truth'), cluster.ensure('web')]);
   await disarmTracker(cluster.trackerAddress);
   await setTracker(cluster.trackerAddress, { dedupe: false, searchLagMs: 0 });
 });
@@ -81,7 +81,7 @@ describe('RE-2: an unknown call in sight of people', () => {
     await setTracker(cluster.trackerAddress, { searchLagMs: 60_000 });
     await armTracker(cluster.trackerAddress, { mode: 'drop_receipt' });
     const args = { number: 9, body: 'later', key: 'not-visible' };
-    const { callId } = await ada.startCall({ taskId, tool: 'issue.comment_asked', args });
+    const { callId } = await ada.startCall({ taskId, tool: 'issue.comment', args });
     await cluster.grant(callId);
     await cluster.waitForState(callId, ['unknown']);
     await waitFor(async () => (await cluster.call(callId))?.probe?.last === 'not_visible', { timeoutMs: 10_000 });

@@ -174,6 +174,8 @@ export const compileOperation = (
       risk,
       idempotent: isRead || idempotent,
       ...(isRead ? {} : writeRules(document, declared, operation, risk)),
+      // No argument names a host: where it goes stands in its rules, and is judged before every call.
+      hosts: [],
       ...(resource === undefined ? {} : { resource }),
       ...(redact === undefined ? {} : { redact }),
       ...(raise === undefined ? {} : { raise }),
