@@ -137,4 +137,23 @@ describe('the rule of taint', () => {
       ),
     ).toEqual([true, true, false]);
   });
+
+  const ruledBy = (hosts: string[], inArguments?: string[]) => {
+    const { execution, governance } = contract('permit', inArguments);
+    return {
+      execution: { ...execution, egress: { rules: hosts.map((host) => ({ host })) } },
+      governance,
+    } as ToolContract;
+  };
+  it.each<[string, ToolContract, string[]]>([
+    ['where the content came from', ruledBy(['a.example']), []],
+    ['one that was permitted by name', ruledBy(['a.example', 'p.example']), []],
+    ['another one', ruledBy(['a.example', 'b.example']), [TAINT_RULES.sendsElsewhere]],
+    ['another one, beside what the arguments name', ruledBy(['b.example'], ['/url']), [TAINT_RULES.sendsElsewhere]],
+    ['whatever lies below a name', ruledBy(['*.a.example']), [TAINT_RULES.sendsAnywhere]],
+    ['any, beside what the arguments name', ruledBy(['*'], ['/url']), [TAINT_RULES.sendsAnywhere]],
+  ])('RS-6: hosts of the contract itself: %s', (_what, one, raisedBy) => {
+    const raised = raiseByTaint(facts({ taint: [READ] }), one, (host) => host === 'p.example');
+    expect(raised.raisedBy).toEqual(raisedBy);
+  });
 });
