@@ -240,6 +240,21 @@ describe('WB-3: providers that do not answer', () => {
     await expect(search({ query: 'x' }, [])).rejects.toMatchObject({ type: 'contract_invalid' });
   });
 
+  it('a call with little time answers within it: who is slow is told, provider and page', async () => {
+    engines.set('tar.test', () => {});
+    engines.set('pit.test', () => {});
+    const tar = { kind: 'searxng', name: 'tar', base: site.address('', 'tar.test') };
+    const { data, found } = await search({ query: 'x' }, [tar, engine('y', results('pit.test'))], { timeoutMs: 1_000 });
+    expect(data['providers']).toMatchObject([
+      { name: 'tar', state: 'timeout' },
+      { name: 'y', state: 'ok' },
+    ]);
+    expect(found[0]).toMatchObject({
+      not_read: expect.stringMatching(/^it was not read within \d+ ms$/),
+      snippets: [],
+    });
+  });
+
   it('a provider is asked its question and never read as a page, by no result and no redirect', async () => {
     const asked: string[] = [];
     const keyed = engine('keyed', { results: [{ url: site.address('/more', 'one.example'), title: 'one' }] });

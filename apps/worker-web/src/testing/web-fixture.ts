@@ -39,6 +39,7 @@ export interface CallOptions {
   readonly artifacts?: ArtifactSession;
   readonly redactor?: ToolContext['redactor'];
   readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
   readonly outputBytes?: number;
   readonly outputTokens?: number;
 }
@@ -51,7 +52,7 @@ export const contextFor = (options: CallOptions = {}): ToolContext => ({
   taskId: 't-none',
   signal: options.signal ?? new AbortController().signal,
   clock: systemClock,
-  limits: { timeoutMs: 30_000, outputBytes: options.outputBytes ?? 40_000 },
+  limits: { timeoutMs: options.timeoutMs ?? 30_000, outputBytes: options.outputBytes ?? 40_000 },
   outputTokens: options.outputTokens,
   background: false,
   testCommand: undefined,

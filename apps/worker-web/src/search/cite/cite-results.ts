@@ -19,6 +19,8 @@ export interface CiteOptions {
   /** Snippets of each. */
   readonly snippets: number;
   readonly wanted: Wanted;
+  /** Milliseconds since the epoch: what is not read by then is told without its text. */
+  readonly until: number;
 }
 
 interface Looked {
@@ -43,8 +45,13 @@ const SPARE = 4;
 const clean = (ctx: ToolContext, text: string, most: number): string =>
   cleanUntrusted(ctx.redactor.text(text)).text.slice(0, most).toWellFormed();
 
-const look = async (driver: ReaderDriver, ctx: ToolContext, merged: Merged, isRead: boolean): Promise<Looked> => {
-  const document = isRead ? await readDocument(driver, ctx, merged.address) : undefined;
+const look = async (
+  driver: ReaderDriver,
+  ctx: ToolContext,
+  merged: Merged,
+  until: number | undefined,
+): Promise<Looked> => {
+  const document = until === undefined ? undefined : await readDocument(driver, ctx, merged.address, until);
   const text = document !== undefined && 'text' in document ? document.text : merged.description;
   return { merged, document, print: simHash(text) };
 };
@@ -53,7 +60,7 @@ const lookAtAll = async (
   driver: ReaderDriver,
   ctx: ToolContext,
   merged: readonly Merged[],
-  { results, read }: CiteOptions,
+  { results, read, until }: CiteOptions,
 ): Promise<Looked[]> => {
   const candidates = merged.slice(0, results + SPARE);
   let pages = 0;
@@ -65,7 +72,9 @@ const lookAtAll = async (
   const looked: Looked[] = [];
   for (let at = 0; at < jobs.length; at += SIDE_BY_SIDE) {
     const group = jobs.slice(at, at + SIDE_BY_SIDE);
-    looked.push(...(await Promise.all(group.map(({ each, isRead }) => look(driver, ctx, each, isRead)))));
+    looked.push(
+      ...(await Promise.all(group.map(({ each, isRead }) => look(driver, ctx, each, isRead ? until : undefined)))),
+    );
   }
   return looked;
 };

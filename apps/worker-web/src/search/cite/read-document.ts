@@ -75,9 +75,20 @@ const readable = ({ form, text, title, canonical }: Content, address: string, ct
   return { text: isCut ? whole.slice(0, MOST_TEXT).toWellFormed() : whole, isCut, title, address, canonical };
 };
 
-/** Reads what a result names, as `url.fetch` would. Never rejects but with the reason of the call's signal. */
-export const readDocument = async (driver: ReaderDriver, ctx: ToolContext, address: string): Promise<DocumentRead> => {
-  const time = timed(ctx.signal, READ_MS);
+/**
+ * Reads what a result names, as `url.fetch` would. Never rejects but with the reason of the call's signal.
+ *
+ * @param until milliseconds since the epoch, when the answer has to be written.
+ */
+export const readDocument = async (
+  driver: ReaderDriver,
+  ctx: ToolContext,
+  address: string,
+  until: number,
+): Promise<DocumentRead> => {
+  const patience = Math.min(READ_MS, until - ctx.clock.now());
+  if (patience <= 0) return { notRead: 'there was no time left for it' };
+  const time = timed(ctx.signal, patience);
   try {
     const path = pathOf(address);
     const source =
@@ -87,7 +98,7 @@ export const readDocument = async (driver: ReaderDriver, ctx: ToolContext, addre
     return readable(content, path === undefined ? source.address : address, ctx);
   } catch (thrown) {
     ctx.signal.throwIfAborted();
-    return { notRead: time.isLate() ? `it was not read within ${READ_MS} ms` : whyNot(thrown) };
+    return { notRead: time.isLate() ? `it was not read within ${patience} ms` : whyNot(thrown) };
   } finally {
     time.stop();
   }
