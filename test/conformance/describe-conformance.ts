@@ -1,11 +1,12 @@
 import type { FabricClient } from '@toolfabric/client';
-import { ANSWERED, type CallView, type Envelope, WORK_TYPE, type WorkBody } from '@toolfabric/contract';
-import { callIdFor, createSigner, generateSigningKey, uuidv7 } from '@toolfabric/kernel';
+import { ANSWERED, type CallView, type WorkBody } from '@toolfabric/contract';
+import { callIdFor, uuidv7 } from '@toolfabric/kernel';
 import { workSubject } from '@toolfabric/ledger';
 import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADA, Cluster } from '../support/cluster.ts';
 import type { Action, AdapterUnderTest, Rig } from './adapter.ts';
+import { FORGERIES } from './forgeries.ts';
 import { RIVAL, startRouter } from './start-router.ts';
 
 const WAIT = { waitMs: 30_000, timeoutMs: 40_000 };
@@ -210,16 +211,26 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
       expect(rig.happened('late')).toBeLessThanOrEqual(1);
     });
 
-    it('unknown: a receipt that is lost with the worker is never an error, and nothing runs again blindly', async () => {
+    /** One write whose worker is killed as soon as it has handled something. */
+    const loseReceipt = async (identity: string): Promise<CallView> => {
       const armed = await cluster.arm(adapter.worker, adapter.loseReceipt);
-      const begun = await propose(rig.write('lost'));
+      const begun = await propose(rig.write(identity));
       if (begun.state === 'awaiting_approval') await cluster.grant(begun.callId);
       await armed.exited;
       await cluster.ensure(adapter.worker);
-      const view = await settle({ ...begun, state: 'queued' });
-      expect(['ok', 'unknown']).toContain(view.state);
-      expect(rig.happened('lost')).toBe(1);
-    }, 90_000);
+      return settle({ ...begun, state: 'queued' });
+    };
+
+    it('unknown: a receipt that is lost with the worker is never an error, and nothing runs again blindly', async () => {
+      // A question about an earlier write may be what the worker handled first; then nothing may have happened yet.
+      for (const identity of ['lost', 'lost-2', 'lost-3', 'lost-4']) {
+        const view = await loseReceipt(identity);
+        expect(['ok', 'unknown']).toContain(view.state);
+        expect(rig.happened(identity)).toBeLessThanOrEqual(1);
+        if (rig.happened(identity) === 1) return;
+      }
+      expect.unreachable('no receipt was lost');
+    }, 120_000);
 
     it('redaction: a secret comes out as a mark, and stands in no record and no log', async () => {
       const view = await carryOut(await rig.echo(`token ${CANARY} end`));
@@ -246,28 +257,7 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
       expect(trace.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['call.accepted', 'call.settled']));
     });
 
-    it.each<[string, (body: string) => Envelope]>([
-      [
-        'that nobody of this installation signed',
-        (body) => createSigner('test-router', generateSigningKey('x', ['router']).privateKey).sign(WORK_TYPE, body),
-      ],
-      [
-        'whose decision is of another time',
-        (body) =>
-          createSigner(cluster.nats.signing.kid, cluster.nats.signing.privateKey).sign(
-            WORK_TYPE,
-            JSON.stringify({ ...(JSON.parse(body) as WorkBody), expires: Date.now() - 300_000 }),
-          ),
-      ],
-      [
-        'whose arguments are not those that were decided about',
-        (body) => {
-          const signer = createSigner(cluster.nats.signing.kid, cluster.nats.signing.privateKey);
-          const envelope = signer.sign(WORK_TYPE, body);
-          return { ...envelope, body: envelope.body.replace('forged', 'other-') };
-        },
-      ],
-    ])('no side road: a message %s runs nothing', async (what, sign) => {
+    it.each(FORGERIES)('no side road: a message %s runs nothing', async (what, sign) => {
       await cluster.ensure(adapter.worker);
       const real = await carryOut(rig.write(`template ${what}`));
       const template = await cluster.call(real.callId);
@@ -286,7 +276,7 @@ export const describeConformance = (adapter: AdapterUnderTest): void => {
         deadline: Date.now() + 60_000,
         expires: Date.now() + 60_000,
       };
-      const text = JSON.stringify(sign(JSON.stringify(body)));
+      const text = JSON.stringify(sign(JSON.stringify(body), cluster.nats.signing));
       const { sequence } = await cluster.ledger.work.publish(
         adapter.kind,
         subject,

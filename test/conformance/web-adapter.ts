@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { ToolContract } from '@toolfabric/contract';
 import { parse } from 'yaml';
 import { armTracker, disarmTracker } from '../peers/tracker/src/client.ts';
-import { trackerContracts } from '../peers/tracker/src/interface.ts';
 import { commentsIn } from '../peers/tracker/src/truth-log.ts';
 import type { AdapterUnderTest } from './adapter.ts';
 
@@ -22,13 +21,6 @@ const pageContract = (): unknown => {
   };
 };
 
-/** The operations of the tracker, for the pool of the web. */
-const interfaceContracts = (address: string): object[] =>
-  trackerContracts(address).map(({ execution, ...contract }) => ({
-    ...contract,
-    execution: { ...execution, pools: ['web'] },
-  }));
-
 const post = async (address: string, key: string, body: string): Promise<void> => {
   const sent = { method: 'POST', body: JSON.stringify({ body, key }), signal: AbortSignal.timeout(10_000) };
   const { status } = await fetch(`http://${address}/issues/7/comments`, sent);
@@ -40,13 +32,10 @@ export const WEB: AdapterUnderTest = {
   name: 'web',
   kind: 'web',
   worker: 'web',
-  services: ['egress'],
+  services: ['egress', 'tracker'],
   loseReceipt: 'worker.handled:kill',
   writeTool: 'issue.comment',
-  async prepare(cluster) {
-    await cluster.ensure('tracker');
-    await cluster.publish([pageContract(), ...interfaceContracts(cluster.trackerAddress)]);
-  },
+  prepare: (cluster) => cluster.publish([pageContract()]),
   async rig(cluster, client) {
     const { taskId } = await client.createTask({ title: 'conformance' });
     const { trackerAddress: address } = cluster;
