@@ -11,18 +11,31 @@ const HEADER = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** Headers that say how a message travels, who asks, or where to: no argument ever sets them. */
 const RESERVED = new Set(
   (
-    'accept accept-encoding authorization connection content-encoding content-length content-type cookie date expect ' +
-    'forwarded host keep-alive origin proxy-authenticate proxy-authorization proxy-connection referer te toolfabric-egress ' +
-    'trailer transfer-encoding upgrade user-agent via x-forwarded-for x-forwarded-host x-forwarded-proto x-http-method ' +
-    'x-http-method-override x-method-override'
+    'accept accept-encoding authorization cdn-loop connection content-encoding content-length content-type cookie cookie2 ' +
+    'date expect forwarded host http2-settings keep-alive max-forwards origin proxy-authenticate proxy-authorization ' +
+    'proxy-connection referer set-cookie te toolfabric-egress trailer transfer-encoding true-client-ip upgrade user-agent ' +
+    'via x-client-ip x-cluster-client-ip x-host x-http-method x-http-method-override x-method-override x-real-ip ' +
+    'x-rewrite-url'
   ).split(' '),
 );
+/** By these a proxy tells who asked it for what; a service behind one believes them. */
+const OF_PROXIES = /^(?:sec|proxy|cf|x-forwarded|x-original|x-envoy|x-amzn|x-goog|x-auth-request|x-remote|x-ssl)-/;
+/** Of an answer: what would let its reader act as somebody else. */
+const SECRET_ANSWERS = new Set('authentication-info proxy-authentication-info set-cookie set-cookie2'.split(' '));
 
 /** The name of a request header that an interface may give a meaning to, in lower case. */
 export const RequestHeader = z
   .string()
   .regex(HEADER, 'the name of a header in lower case')
-  .refine((name) => !RESERVED.has(name), 'this header says how a message travels or who asks');
+  .refine(
+    (name) => !RESERVED.has(name) && !OF_PROXIES.test(name),
+    'this header says how a message travels or who asks',
+  );
+
+const AnswerHeader = z
+  .string()
+  .regex(HEADER, 'the name of a header in lower case')
+  .refine((name) => !SECRET_ANSWERS.has(name), 'this header holds a secret');
 
 /** The name of one argument of the tool. */
 const Argument = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/, 'the name of an argument');
@@ -89,7 +102,7 @@ export const HttpOperation = z.strictObject({
   /** The header by which the other side knows a repeated request: it carries the operation key of the call. */
   key_header: RequestHeader.optional(),
   /** Headers of the answer that are shown, beside `etag`, `location` and `last-modified`. */
-  show: z.array(z.string().regex(HEADER, 'the name of a header in lower case')).max(16).optional(),
+  show: z.array(AnswerHeader).max(16).optional(),
   /** JSON pointer into the body of the answer: the id of what was written. */
   id: z
     .string()

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { type Imported, InterfaceOverlay, importOpenApi, MAX_DOCUMENT, readDocument } from '@toolfabric/catalogue';
 import { FabricError } from '@toolfabric/kernel';
 import type { Arguments } from '../cli/arguments.ts';
@@ -9,9 +9,10 @@ type Document = ReturnType<typeof readDocument>;
 
 /** A YAML or JSON document of at most `MAX_DOCUMENT` bytes. Throws `contract_invalid` or `UsageError`. */
 export const readFile = (file: string): Document => {
-  const size = statSync(file, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new UsageError(`${file}: there is no such file`);
-  if (size > MAX_DOCUMENT) throw new FabricError('contract_invalid', `${file}: larger than ${MAX_DOCUMENT} bytes`);
+  const stat = statSync(file, { throwIfNoEntry: false });
+  // A device or a pipe has no end that could be known before it is read.
+  if (stat?.isFile() !== true) throw new UsageError(`${file}: there is no such file`);
+  if (stat.size > MAX_DOCUMENT) throw new FabricError('contract_invalid', `${file}: larger than ${MAX_DOCUMENT} bytes`);
   return readDocument(readFileSync(file, 'utf8'), file);
 };
 
@@ -43,12 +44,25 @@ const overlayOf = (args: Arguments): object => {
   };
 };
 
+/** Where its links lead, too. What is not there is found missing when it is read. */
+const isWithin = (folder: string, file: string): boolean =>
+  !existsSync(file) || realpathSync(file).startsWith(join(realpathSync(folder), sep));
+
+/** A declaration that somebody else has written names a file of its own folder, and no other one of this machine. */
+const besideOf = (file: string, name: string): string => {
+  const folder = dirname(resolve(file));
+  const named = resolve(folder, name);
+  const isBeside = !isAbsolute(name) && named.startsWith(join(folder, sep)) && isWithin(folder, named);
+  if (isBeside) return named;
+  throw new FabricError('contract_invalid', `openapi: ${name.slice(0, 100)} is not in the folder of the declaration`);
+};
+
 /** A declaration stands alone, or beside the OpenAPI document that it names. */
 const readDeclared = (file: string, declared: Document): Imported => {
   const overlay = InterfaceOverlay.safeParse(declared);
   const beside = overlay.success ? overlay.data.openapi : undefined;
   // Without a document each operation says everything itself.
-  const openapi = beside === undefined ? { openapi: '3.1.0', paths: {} } : readFile(resolve(dirname(file), beside));
+  const openapi = beside === undefined ? { openapi: '3.1.0', paths: {} } : readFile(besideOf(file, beside));
   return importOpenApi(openapi, declared);
 };
 

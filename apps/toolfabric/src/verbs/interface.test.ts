@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseContractYaml } from '@toolfabric/catalogue';
@@ -118,7 +118,22 @@ describe('WB-4: toolfabric interface import', () => {
     [[openapi, ...READ, '--operation', 'no'], 'there is no operation no'],
     [[openapi, ...READ.slice(0, 2), '--base', 'https://a.example/', '--operation', 'readNote'], 'closing slash'],
     [[join(folder, 'missing.yaml')], 'there is no such file'],
+    [['/dev/zero'], 'there is no such file'],
   ])('refuses %j with a reason', async (argv, why) => {
     await expect(run(...argv)).rejects.toThrow(why);
+  });
+
+  it('opens no other file of this machine for a declaration of somebody else', async () => {
+    const outside = join(mkdtempSync(join(folder, 'secrets-')), 'secret.yaml');
+    writeFileSync(outside, 'token: canary-of-somebody\n');
+    const inner = mkdtempSync(join(folder, 'theirs-'));
+    symlinkSync(outside, join(inner, 'link.yaml'));
+    for (const named of [outside, '../openapi.yaml', './../openapi.yaml', '/dev/zero', '', '.', 'link.yaml']) {
+      const file = join(inner, 'interface.yaml');
+      writeFileSync(file, DECLARED.replace('openapi: openapi.yaml', `openapi: ${JSON.stringify(named)}`));
+      const why = await run(file).catch((thrown: Error) => thrown.message);
+      expect(why).toContain('is not in the folder of the declaration');
+      expect(why).not.toContain('canary');
+    }
   });
 });

@@ -9,6 +9,8 @@ export interface OperationArguments {
 }
 
 const ARGUMENT = /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/;
+/** One named `__proto__` would be lost on its way through programs that take it for something else. */
+const isArgument = (name: string): boolean => ARGUMENT.test(name) && name !== '__proto__';
 const ETAG = {
   type: 'string',
   minLength: 1,
@@ -30,7 +32,7 @@ class Arguments {
   readonly required: string[] = [];
 
   add(name: string, schema: unknown, isRequired: boolean): void {
-    if (!ARGUMENT.test(name)) throw new Error(`${name.slice(0, 80)} cannot be the name of an argument`);
+    if (!isArgument(name)) throw new Error(`${name.slice(0, 80)} cannot be the name of an argument`);
     if (Object.hasOwn(this.properties, name)) throw new Error(`two values would be the argument ${name}`);
     this.properties[name] = schema;
     if (isRequired) this.required.push(name);
@@ -48,7 +50,7 @@ const fieldsOf = ({ body, parameters, precondition }: DeclaredOperation): [strin
     ...(precondition === undefined ? [] : [precondition.argument]),
   ]);
   const names = Object.keys(properties);
-  const canStand = names.length > 0 && names.every((name) => ARGUMENT.test(name) && !taken.has(name));
+  const canStand = names.length > 0 && names.every((name) => isArgument(name) && !taken.has(name));
   return canStand ? Object.entries(properties) : undefined;
 };
 

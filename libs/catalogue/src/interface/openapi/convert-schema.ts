@@ -16,7 +16,10 @@ export interface Conversion {
 }
 
 const MAX_SCHEMAS = 1_000;
+/** Characters of values and patterns, each as often as a reference repeats it. */
+const MAX_TEXT = 128 * 1024;
 const MAX_DESCRIPTION = 300;
+const MAX_EXAMPLE = 200;
 const TYPE_OF_KEYWORD: readonly (readonly [type: string, keywords: string])[] = [
   ['object', 'properties required additionalProperties patternProperties minProperties maxProperties'],
   ['array', 'items prefixItems minItems maxItems uniqueItems'],
@@ -45,6 +48,9 @@ const MAX_ENUM = 200;
 class Converter {
   readonly #options: Conversion;
   #seen = 0;
+  #text = 0;
+  /** Written down once each, however often a reference repeats them. */
+  readonly #examples = new Map<unknown, boolean>();
 
   constructor(options: Conversion) {
     this.#options = options;
@@ -59,6 +65,18 @@ class Converter {
     if (this.#isRequest) throw new Error(why);
     this.#options.note(`not checked in an answer: ${why}`);
     return true;
+  }
+
+  #spend(value: unknown): void {
+    this.#text += String(JSON.stringify(value)).length;
+    if (this.#text > MAX_TEXT)
+      throw new Error(`more than ${MAX_TEXT} characters of values once references are followed`);
+  }
+
+  #isShort(example: unknown): boolean {
+    const isShort = this.#examples.get(example) ?? JSON.stringify(example).length <= MAX_EXAMPLE;
+    this.#examples.set(example, isShort);
+    return isShort;
   }
 
   convert(value: unknown, open: readonly string[] = []): Schema {
@@ -104,7 +122,7 @@ class Converter {
         ? []
         : [schema.example];
     const [first] = examples;
-    const isShort = first !== undefined && JSON.stringify(first).length <= 200;
+    const isShort = first !== undefined && this.#isShort(first);
     return {
       ...(description === undefined ? {} : { description }),
       ...(isShort && this.#isRequest ? { examples: [first] } : {}),
@@ -114,8 +132,10 @@ class Converter {
   #plain(schema: SchemaObject): Record<string, unknown> {
     const kept: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
-      if (ASSERTED[this.#options.direction].has(keyword)) kept[keyword] = value;
-      else if (!READ.has(keyword) && !keyword.startsWith('x-') && this.#isRequest)
+      if (ASSERTED[this.#options.direction].has(keyword)) {
+        this.#spend(value);
+        kept[keyword] = value;
+      } else if (!READ.has(keyword) && !keyword.startsWith('x-') && this.#isRequest)
         throw new Error(`the keyword ${keyword.slice(0, 40)} cannot be expressed`);
     }
     if (Array.isArray(kept.enum) && kept.enum.length > MAX_ENUM) {
@@ -143,6 +163,7 @@ class Converter {
     if (format === 'int32' && schema.minimum === undefined) bounds.minimum = -(2 ** 31);
     if (format === 'int32' && schema.maximum === undefined) bounds.maximum = 2 ** 31 - 1;
     if (typeof pattern === 'string') {
+      this.#spend(pattern);
       compileLinearPattern(pattern);
       Object.assign(bounds, { pattern, maxLength: Math.min(Number(maxLength ?? MAX_PATTERN_TEXT), MAX_PATTERN_TEXT) });
     }
@@ -175,8 +196,10 @@ class Converter {
   /** Without what only the other side writes, or only reads. */
   #fields(schema: SchemaObject, kept: Record<string, unknown>, open: readonly string[]): void {
     const foreign = this.#isRequest ? 'readOnly' : 'writeOnly';
-    const properties = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {}).filter(
-      ([, property]) => !(isSchemaObject(property) && property[foreign] === true),
+    const all = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {});
+    if (all.some(([name]) => name === '__proto__')) this.#cannot('a field cannot be called __proto__');
+    const properties = all.filter(
+      ([name, property]) => name !== '__proto__' && !(isSchemaObject(property) && property[foreign] === true),
     );
     const converted = properties.map(([name, property]): [string, Schema] => [name, this.convert(property, open)]);
     kept.properties = Object.fromEntries(converted);

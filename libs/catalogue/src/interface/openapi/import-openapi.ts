@@ -29,6 +29,14 @@ const find = (all: readonly FoundOperation[], from: string): FoundOperation => {
   return found;
 };
 
+const operationsOf = (document: SchemaObject): FoundOperation[] => {
+  try {
+    return operationsIn(document);
+  } catch (thrown) {
+    throw refuse(`openapi: ${whyNot(thrown)}`);
+  }
+};
+
 /** What stands in the document, and over it what a person has declared. */
 const complete = (document: SchemaObject, all: readonly FoundOperation[], notes: string[]) => {
   return ({ from, ...declared }: InterfaceOverlay['operations'][number]): Record<string, unknown> => {
@@ -52,7 +60,7 @@ export const importOpenApi = (openapi: SchemaObject, overlay: unknown): Imported
   const { openapi: _, operations, ...head } = declared.data;
   const notes: string[] = [];
   const problems: string[] = [];
-  const completed = complete(openapi, operationsIn(openapi), notes);
+  const completed = complete(openapi, operationsOf(openapi), notes);
   const whole = operations.flatMap((operation) => {
     try {
       return [completed(operation)];

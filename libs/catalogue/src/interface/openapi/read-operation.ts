@@ -15,16 +15,26 @@ export interface FoundOperation {
 }
 
 const MAX_OPERATIONS = 2_000;
+const MAX_PARAMETERS = 200;
 /** OpenAPI gives them no meaning as parameters: they are said elsewhere. */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
 const PRECONDITIONS = new Set(['if-match', 'if-unmodified-since']);
 
-/** Every operation of a document with a method that can be asked for. */
+/** A path whose reference leads nowhere offers nothing; the others are not the worse for it. */
+const pathItem = (document: SchemaObject, value: unknown): SchemaObject | undefined => {
+  try {
+    return followed(document, value);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Every operation of a document with a method that can be asked for. Throws an `Error` for too many. */
 export const operationsIn = (document: SchemaObject): FoundOperation[] => {
   const paths = isSchemaObject(document.paths) ? document.paths : {};
   const found = Object.entries(paths).flatMap(([path, value]) => {
-    const item = isSchemaObject(value) && value.$ref !== undefined ? followed(document, value) : value;
-    if (!isSchemaObject(item) || !path.startsWith('/')) return [];
+    const item = pathItem(document, value);
+    if (item === undefined || !path.startsWith('/')) return [];
     return HttpMethod.options.flatMap((method) => {
       const operation = item[method.toLowerCase()];
       if (!isSchemaObject(operation)) return [];
@@ -42,7 +52,9 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 /** Those of the operation stand before those of its path. */
 const parametersOf = ({ document }: Reading, { item, operation }: FoundOperation): SchemaObject[] => {
-  const all = [...listOf(operation.parameters), ...listOf(item.parameters)].map((one) => followed(document, one));
+  const listed = [...listOf(operation.parameters), ...listOf(item.parameters)];
+  if (listed.length > MAX_PARAMETERS) throw new Error(`more than ${MAX_PARAMETERS} parameters`);
+  const all = listed.map((one) => followed(document, one));
   const keyOf = ({ in: place, name }: SchemaObject) => `${String(place)} ${String(name)}`;
   return all.filter((one, at) => all.findIndex((other) => keyOf(other) === keyOf(one)) === at);
 };
