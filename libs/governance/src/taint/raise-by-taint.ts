@@ -29,11 +29,14 @@ const hostOfOrigin = (origin: string): string | undefined => {
   return /^[a-z]+:(?!\/\/)/.test(address) ? undefined : hostOf(address);
 };
 
-/** The hosts of a contract's own rules, which it reaches whatever its arguments say. */
-const ruledHosts = ({ execution: { network, egress } }: ToolContract): readonly string[] =>
-  network === 'none' ? [] : (egress?.rules ?? []).map(({ host }) => host);
+/** Whether a call may reach hosts that neither its arguments nor the rules of its contract name. */
+const reachesUnnamed = ({ execution: { network, egress }, governance }: ToolContract): boolean => {
+  const ruled = egress?.rules ?? [];
+  if (network === 'none') return false;
+  return ruled.some(({ host }) => host.startsWith('*')) || (governance.hosts === undefined && ruled.length === 0);
+};
 
-const elsewhere = (facts: Pick<CallFacts, 'hosts' | 'taint'>, isPermitted: (host: string) => boolean): string[] => {
+const elsewhere = (facts: CallFacts, isPermitted: (host: string) => boolean): string[] => {
   const origins = facts.taint.map((mark) => ({ host: hostOfOrigin(mark.origin), isPrivate: mark.private === true }));
   const held = new Set(origins.map(({ host }) => host));
   const sent = facts.hosts.filter((host) => !isPermitted(host));
@@ -57,13 +60,9 @@ export const raiseByTaint = (
   isPermitted: (host: string) => boolean = () => false,
 ): CallFacts => {
   if (facts.taint.length === 0) return facts;
-  const ruled = ruledHosts(contract);
-  const named = contract.governance.hosts !== undefined || ruled.length > 0;
-  const anywhere = contract.execution.network !== 'none' && (!named || ruled.some((host) => host.startsWith('*')));
-  const hosts = [...facts.hosts, ...ruled.filter((host) => !host.startsWith('*'))];
   const raising = [
-    ...elsewhere({ hosts, taint: facts.taint }, isPermitted),
-    ...(anywhere ? [TAINT_RULES.sendsAnywhere] : []),
+    ...elsewhere(facts, isPermitted),
+    ...(reachesUnnamed(contract) ? [TAINT_RULES.sendsAnywhere] : []),
     ...(facts.credential === 'none' ? [] : [TAINT_RULES.usesCredential]),
   ];
   if (raising.length === 0) return facts;
