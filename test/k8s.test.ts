@@ -30,7 +30,7 @@ const appIn = (found: Found, container: string): string | undefined => {
   return folderOf(found) in OTHERS ? OTHERS[folderOf(found)] : folderOf(found);
 };
 /** Workers that reach the outside. */
-const GO_OUT = ['worker-web'];
+const GO_OUT = ['worker-cli', 'worker-web'];
 const readApp = (app: string): string => readFileSync(path(`apps/${app}/src/config.ts`), 'utf8');
 
 describe('k8s/base', () => {
