@@ -43,6 +43,18 @@ describe('PO-11: what a host answers to a secret', () => {
     expect(String(await through([forms.join(' ')], forms))).toMatch(/^\*+ \*+$/);
   });
 
+  it('covers it as JSON, an address and a page write it', async () => {
+    const secret = 'a/b+"c"&d=<e>\'-canary';
+    const html = 'a/b+&quot;c&quot;&amp;d=&lt;e&gt;&#39;-canary';
+    const inAddress = encodeURIComponent(secret);
+    const forms = [JSON.stringify(secret).slice(1, -1), 'a\\/b+\\"c\\"&d=<e>\'-canary', inAddress, html];
+    const lower = inAddress.replace(/%../g, (code) => code.toLowerCase());
+    for (const form of [...forms, lower]) {
+      const masked = String(await through([form.slice(0, 9), form.slice(9)], [secret]));
+      expect(masked, form).toBe('*'.repeat(form.length));
+    }
+  });
+
   it('leaves alone what is too short to be a secret', () => {
     expect(maskSecrets(['short'])).toBeUndefined();
     expect(maskSecrets([])).toBeUndefined();

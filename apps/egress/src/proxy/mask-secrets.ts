@@ -4,6 +4,17 @@ import type { Headers } from './forwarded-headers.ts';
 /** Shorter ones occur by chance, and are no secrets worth the name. */
 const LEAST_LENGTH = 8;
 
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** As JSON, an address or a page writes it of itself, without meaning to hide it. */
+const spellings = (secret: string): string[] => {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const address = encodeURIComponent(secret);
+  const page = secret.replace(/[&<>"']/g, (sign) => HTML[sign] ?? sign);
+  const lower = address.replace(/%../g, (code) => code.toLowerCase());
+  return [...new Set([secret, json, json.replaceAll('/', '\\/'), address, lower, page])];
+};
+
 /** How many bytes at the end could be the beginning of a secret. */
 const openEnd = (bytes: Buffer, secrets: readonly Buffer[]): number => {
   const longest = Math.max(...secrets.map(({ length }) => length));
@@ -31,7 +42,8 @@ export interface SecretMask {
 
 /** Nothing when there is nothing to cover. */
 export const maskSecrets = (secrets: readonly string[]): SecretMask | undefined => {
-  const texts = secrets.filter(({ length }) => length >= LEAST_LENGTH).sort((a, b) => b.length - a.length);
+  const long = secrets.filter(({ length }) => length >= LEAST_LENGTH);
+  const texts = long.flatMap(spellings).sort((a, b) => b.length - a.length);
   if (texts.length === 0) return undefined;
   const covered = (value: string): string =>
     texts.reduce((text, secret) => text.replaceAll(secret, () => '*'.repeat(secret.length)), value);
