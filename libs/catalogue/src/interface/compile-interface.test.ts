@@ -79,6 +79,14 @@ describe('WB-4: the tools of a declared interface', () => {
     expect(problemsOf(contracts)).toEqual([]);
   });
 
+  it('PO-11: is refused over http with a credential, but for a host that is named by its addresses', () => {
+    const inside = { base: 'http://tracker.internal.example:8080', addresses: ['10.1.0.0/16'] };
+    const messages = (head: object) => problemsOf([only(LIST, head)]).map(({ message }) => message);
+    expect(messages({ ...inside, addresses: undefined })).toEqual([expect.stringContaining('over http a credential')]);
+    expect(messages(inside)).toEqual([]);
+    expect(messages({ ...inside, addresses: undefined, credential: undefined })).toEqual([]);
+  });
+
   it('hold the whole operation, so that their digest covers it', () => {
     const contract = only(ADD);
     expect(contract.execution).toMatchObject({

@@ -39,6 +39,10 @@ const isFor = (rule: EgressRule, { base, method }: HttpOperation): boolean => {
   return isHost && (rule.methods === undefined || rule.methods.includes(method));
 };
 
+/** The way out shows no secret over plain HTTP but to a host inside that a rule names by its addresses. */
+const showsNothing = ({ scheme, addresses, credential }: EgressRule): boolean =>
+  credential !== undefined && scheme === 'http' && addresses === undefined;
+
 /**
  * RE-2, WB-4: what is wrong with a contract of `http.request`; each begins with the path of the field. The method sets
  * the least risk: whatever a document or a server says, anything but a safe method is an effect outside.
@@ -60,6 +64,11 @@ export const operationProblems = (contract: ToolContract): string[] => {
     ...(execution.egress?.rules.some((rule) => isFor(rule, operation)) === true
       ? []
       : ['execution.egress.rules: none of them lets the operation out']),
+    ...(execution.egress?.rules.some(showsNothing) === true
+      ? [
+          'execution.egress.rules: over http a credential is only shown to a host whose `addresses` are named; use https',
+        ]
+      : []),
     ...(governance.reconcile?.fence === 'dedupe' && operation.key_header === undefined
       ? ['governance.reconcile.fence: without key_header the other side cannot know a repeated request']
       : []),
