@@ -121,11 +121,13 @@ export const answerRequest = async (
     return send(response, 200, {});
   }
   if (url.pathname === '/settings') {
-    const { dedupe = issues.dedupe, searchLagMs = issues.searchLagMs } = Settings.parse(await readBody(request));
-    Object.assign(issues, { dedupe, searchLagMs });
+    const { dedupe, searchLagMs, accepts } = issues;
+    Object.assign(issues, { dedupe, searchLagMs, accepts, ...Settings.parse(await readBody(request)) });
     return send(response, 200, {});
   }
   issues.log.append({ event: 'request', method: request.method ?? '', path: url.pathname, at: Date.now() });
+  if (issues.accepts !== '' && header(request, 'authorization') !== issues.accepts)
+    return send(response, 401, { error: 'who are you' });
   const match = /^\/issues\/(\d{1,6})(\/comments)?$/.exec(url.pathname);
   if (!match) return send(response, 404, { error: 'there is nothing here' });
   const key = url.searchParams.get('key') ?? undefined;

@@ -12,6 +12,7 @@ export class Issues {
   readonly log: TruthLog;
   dedupe: boolean;
   searchLagMs: number;
+  accepts = '';
 
   constructor(file: string, settings: { dedupe: boolean; searchLagMs: number }) {
     this.log = new TruthLog(file);

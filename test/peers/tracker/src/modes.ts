@@ -38,6 +38,8 @@ export const Settings = z.strictObject({
   dedupe: z.boolean().optional(),
   /** A comment is listed and found only so many milliseconds after it was written. */
   searchLagMs: z.int().min(0).max(600_000).optional(),
+  /** The `Authorization` that a request must show; empty: none. */
+  accepts: z.string().max(300).optional(),
 });
 export type Settings = z.output<typeof Settings>;
 
