@@ -15,8 +15,8 @@ export interface Owner {
 
 /** Credentials of one user, or of one tenant. */
 export const MOST_CREDENTIALS = 200;
-/** Versions that a crash may have left without a record. */
-const MOST_ORPHANS = 8;
+/** Others who change the same one at the same moment. */
+const MOST_RIVALS = 8;
 
 type About = Omit<CredentialDraft, 'sealed'>;
 
@@ -149,10 +149,12 @@ export class KeptCredentials {
     return record;
   }
 
-  /** At the place of the first version from the next on that nobody took. */
+  /** At the place of the first version that nobody took; a crash may have left some without a record. */
   async #storeSecrets(wanted: CredentialRecord, secrets: Secrets): Promise<CredentialRecord> {
-    for (let ahead = 1; ahead <= MOST_ORPHANS; ahead += 1) {
-      const record = { ...wanted, version: wanted.version + ahead };
+    const taken = (await this.#vault.places(recordPlace(wanted, wanted.handle))).map(versionAt);
+    const highest = Math.max(wanted.version, ...taken);
+    for (let ahead = 1; ahead <= MOST_RIVALS; ahead += 1) {
+      const record = { ...wanted, version: highest + ahead };
       if (await this.#vault.create(secretsPlace(record), secrets)) return record;
     }
     throw new FabricError('unavailable', 'this credential is being changed too often at the same time');
@@ -187,8 +189,8 @@ export class KeptCredentials {
   }
 }
 
+/** Of a place of secrets; 0 of a login that waits. */
+const versionAt = (place: string): number => Number(/\.v(\d+)$/.exec(place)?.[1] ?? 0);
+
 /** A newer version may be on its way in. */
-const isOld = (place: string, version: number): boolean => {
-  const [, digits] = /\.v(\d+)$/.exec(place) ?? [];
-  return digits === undefined || Number(digits) <= version;
-};
+const isOld = (place: string, version: number): boolean => versionAt(place) <= version;

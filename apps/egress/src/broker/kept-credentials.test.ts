@@ -5,9 +5,11 @@ import { startNats, type TestNats } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANN, type BrokerEgress, openBrokerEgress } from '../testing/open-broker.ts';
 import { permitFor } from '../testing/open-egress.ts';
-import { busPlaceOf } from '../testing/open-oauth.ts';
+import { busPlaceOf, keptOf } from '../testing/open-oauth.ts';
 import { spawnKeeper } from '../testing/spawn-keeper.ts';
 import { generateVaultKey } from '../vault/vault-keys.ts';
+import { MOST_CREDENTIALS } from './kept-credentials.ts';
+import { recordPlace, secretsPlace } from './places.ts';
 
 const keys = generateVaultKey();
 let nats: TestNats;
@@ -65,6 +67,21 @@ describe('PO-11: a keeper that dies half way', () => {
     expect(await sealedTexts()).toBe(before + 1);
   });
 
+  it('again and again after it stored a secret: what it left is in nobody’s way, and goes', async () => {
+    const [draft, before] = [about(), await sealedTexts()];
+    await left.ask('add', await addition(draft, 'first'));
+    const record = await standing(draft.handle);
+    if (record === undefined) throw new Error('nothing was added');
+    const key = secretsPlace(record);
+    const value = (await left.vault.get(key))?.value;
+    if (value === undefined) throw new Error('nothing is sealed');
+    for (let version = 2; version <= 20; version += 1)
+      await left.vault.create(secretsPlace({ ...record, version }), value);
+    expect(await left.ask('add', await addition(draft, 'again'))).toMatchObject({ version: 21 });
+    expect(await shownFor(draft.handle)).toBe('Bearer again');
+    expect(await sealedTexts()).toBe(before + 1);
+  });
+
   it('after it stored the next secret: the one before stays good, and the next one can be given again', async () => {
     const [draft, before] = [about(), await sealedTexts()];
     await left.ask('add', await addition(draft, 'first'));
@@ -94,5 +111,21 @@ describe('PO-11: a keeper that dies half way', () => {
     expect(await shownFor(draft.handle)).toBe('credential_unavailable');
     await left.ask('revoke', { by: ANN, handle: draft.handle });
     expect(await sealedTexts()).toBe(before);
+  });
+});
+
+describe('PO-11: how many credentials there may be', () => {
+  it('of one user or one tenant, and no other is kept from adding theirs', async () => {
+    const by = { ...ANN, user: 'full' };
+    const { record } = keptOf('https://login.example.com', { user: by.user });
+    const handles = Array.from({ length: MOST_CREDENTIALS }, (_, i): CredentialDraft['handle'] => `user:full-${i}`);
+    await Promise.all(handles.map((handle) => left.credentials.create(recordPlace(by, handle), { ...record, handle })));
+    const one = about();
+    await expect(left.ask('add', { ...(await addition(one, 'more')), by })).rejects.toMatchObject({
+      type: 'invalid_request',
+    });
+    expect(await left.ask('add', await addition(one, 'more'))).toMatchObject({ state: 'active' });
+    const again = { ...about(), handle: handles[0] ?? one.handle };
+    expect(await left.ask('add', { ...(await addition(again, 'anew')), by })).toMatchObject({ state: 'active' });
   });
 });
