@@ -4,12 +4,12 @@ import type { AdapterUnderTest } from './adapter.ts';
 
 const ISSUE = 4821;
 
-/** An adapter of an outside service: its worker exists for tests alone, its service is real. */
+/** `http.request` for the declared interface of an outside service, through the egress. */
 export const TRACKER: AdapterUnderTest = {
   name: 'tracker',
-  kind: 'tracker',
-  worker: 'tracker-worker',
-  services: ['tracker'],
+  kind: 'web',
+  worker: 'web',
+  services: ['tracker', 'egress'],
   loseReceipt: 'worker.handled:kill',
   writeTool: 'issue.comment',
   async rig(cluster, client) {
@@ -44,7 +44,7 @@ export const TRACKER: AdapterUnderTest = {
       loud: undefined,
       asking: (identity) => comment(identity),
       asked: happened,
-      origin: /^tracker:issue:\d+$/,
+      origin: /^http:\/\/127\.0\.0\.1:\d+$/,
     };
   },
 };
