@@ -6,6 +6,8 @@ import type { StateFiles } from './state-dir.ts';
 import { addToken, readTokens, revokeToken } from './tokens-file.ts';
 
 const ID = 'up';
+/** The tenant of whoever uses the fabric of their own machine. */
+export const OWN_TENANT = 'local';
 /** Of this installation's own person; it may look after the catalogue, and it approves nothing. */
 const RIGHTS = ['registry:publish'];
 
@@ -35,7 +37,7 @@ export const ensureOwnToken = ({ client, tokens }: Pick<StateFiles, 'client' | '
   if (entry) revokeToken(tokens, ID);
   return addToken(tokens, {
     id: ID,
-    tenant: 'local',
+    tenant: OWN_TENANT,
     user: userName(),
     agent: 'toolfabric-cli',
     rights: RIGHTS,

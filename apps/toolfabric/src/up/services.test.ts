@@ -1,6 +1,9 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sampleFolder } from '../story/sample-repository.ts';
-import { foldersOf } from './services.ts';
+import { documentsOf, foldersOf } from './services.ts';
 import { stateFiles } from './state-dir.ts';
 
 const files = stateFiles('/home/me/dev/x/.toolfabric');
@@ -26,5 +29,20 @@ describe('the folders that the worker is told', () => {
   it('refuses a folder that would be read as two', () => {
     expect(() => foldersOf({ files: stateFiles('/a:/b'), roots: [] })).toThrow('"/a:/b"');
     expect(() => foldersOf({ files, roots: ['/a:/b'] })).toThrow('"/a:/b"');
+  });
+});
+
+describe('the documents that a search looks through', () => {
+  it('WB-1: are a folder for the own tenant, made in the state folder, unless another one was given', () => {
+    const root = mkdtempSync(join(tmpdir(), 'documents-'));
+    const own = stateFiles(root);
+    try {
+      expect(documentsOf({ files: own, passedOn: { TOOLFABRIC_SEARCH_FOLDER: '/srv/documents' } })).toEqual({});
+      expect(existsSync(own.documents)).toBe(false);
+      expect(documentsOf({ files: own, passedOn: {} })).toEqual({ TOOLFABRIC_SEARCH_FOLDER: join(root, 'documents') });
+      expect(existsSync(join(root, 'documents', 'local'))).toBe(true);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
   });
 });

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs';
-import { delimiter, dirname } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { FabricError, type Logger, type PaceName } from '@toolfabric/kernel';
 import type { RunningService, Starter } from '@toolfabric/service-host';
 import { findProgram } from '../programs/find-program.ts';
 import { sampleFolder } from '../story/sample-repository.ts';
 import { publicFileOf, seedFileOf } from './bus-keys.ts';
 import { startEgressProcess } from './egress-process.ts';
+import { OWN_TENANT } from './own-token.ts';
 import { SIGNING_KID } from './signing-keys.ts';
 import { KINDS } from './start-bus.ts';
 import { makePrivateDir, type StateFiles } from './state-dir.ts';
@@ -125,6 +126,13 @@ export const serviceStarters = (options: ServiceOptions): readonly Starter[] => 
   return [startArtifacts, traceStarter(options), egressStarter(options), ...calls];
 };
 
+/** What `web.search` looks through: a folder of the state folder, where a person puts documents, unless another was given. */
+export const documentsOf = ({ files, passedOn }: Pick<ServiceOptions, 'files' | 'passedOn'>): Environment => {
+  if (passedOn['TOOLFABRIC_SEARCH_FOLDER'] !== undefined) return {};
+  makePrivateDir(join(files.documents, OWN_TENANT));
+  return { TOOLFABRIC_SEARCH_FOLDER: resolve(files.documents) };
+};
+
 /** Where a machine keeps its programs; commands look there in any case. */
 const SYSTEM_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
@@ -159,7 +167,8 @@ const callStarters = (options: ServiceOptions, shared: () => Environment): reado
       import('@toolfabric/worker-web/config'),
       import('@toolfabric/worker-web/start'),
     ]);
-    return start(readConfig(environmentOf(options, 'worker-web', shared())), options.loggerFor('worker-web'));
+    const own = { ...shared(), ...documentsOf(options) };
+    return start(readConfig(environmentOf(options, 'worker-web', own)), options.loggerFor('worker-web'));
   },
   async () => {
     const [{ readConfig }, { start }] = await Promise.all([

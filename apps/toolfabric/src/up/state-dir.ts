@@ -27,6 +27,7 @@ export const stateFiles = (root: string) => ({
   workspaces: join(root, 'workspaces'),
   artifacts: join(root, 'artifacts'),
   traces: join(root, 'traces'),
+  documents: join(root, 'documents'),
   egress: {
     folder: join(root, 'egress'),
     socket: join(root, 'egress', 'socket'),

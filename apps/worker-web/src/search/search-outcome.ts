@@ -77,7 +77,7 @@ const summaryOf = (
   const what =
     shown.length === 0
       ? nothing
-      : `${shown.length} results of ${list(good)}; ${read} were read, ${checked} snippets were checked against stored copies.`;
+      : `${shown.length} ${shown.length === 1 ? 'result' : 'results'} of ${list(good)}; read: ${read}, snippets checked against stored copies: ${checked}.`;
   const failed = bad.map(({ name, state }) => `${name} (${state})`);
   const gaps = answers.filter((answer) => isAnswer(answer) && engines(answer) > 0).map(({ name }) => name);
   const cut = cited.results.length - shown.length;
