@@ -56,10 +56,10 @@ export const REQUIREMENTS: readonly Requirement[] = [
     partial: 'rows of adapters that do not exist yet',
   }),
   row('RT-9', 'No side road: one conformance suite for all adapters; workers refuse undecided messages.', {
-    partial: 'adapters that do not exist yet; shown for the command executor and for an outside service',
+    partial: 'adapters that do not exist yet; shown for the command executor, the web and an outside service',
   }),
   row('RT-10', 'A workspace of a task serves workers of several kinds and outlives each of them.', {
-    partial: 'workers of one adapter; shown are two pools of it, other adapters do not exist yet',
+    partial: 'workers of one adapter; shown are two pools of it, no other adapter uses workspaces yet',
   }),
   // Results
   row('RS-1', 'Five statuses; unknown is never told as an error.', 'met'),
@@ -70,12 +70,10 @@ export const REQUIREMENTS: readonly Requirement[] = [
   }),
   row('RS-5', 'Redaction before model, log and trace; equal secrets correlate inside one tenant only.', 'met'),
   row('RS-6', 'Content from outside is marked untrusted with its origin; the router owns what follows from it.', {
-    partial: 'pages, documents and MCP answers do not exist yet; the rule is shown with an outside service',
+    partial: 'pages of a browser and MCP answers do not exist yet; shown for fetched pages, searches and interfaces',
   }),
   // Policy and approval
-  row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.', {
-    partial: 'credentials: there are none yet',
-  }),
+  row('PO-1', 'A decision over everything known about a call; the least limits reach executor and trace.', 'met'),
   row('PO-2', 'Five risk levels whose approvals no override can drop.', {
     partial: 'arbitrary code at gVisor or stronger: no executor has it yet',
   }),
@@ -86,12 +84,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('PO-7', 'Installing dependencies and widening scope are authorised apart.', 'met'),
   row('PO-8', 'Personal data is refused or redacted where a contract forbids it; measured.', 'met'),
   row('PO-9', 'The constraints of a task hold in every adapter.', {
-    partial: 'adapters that do not exist yet; shown for every tool of the command executor and for an outside service',
+    partial:
+      'adapters that do not exist yet; shown for every tool of the command executor, the web and an outside service',
   }),
   row('PO-10', 'Roles for publishing, consenting, releasing, policy and approving.', {
     partial: 'consent to servers and release from quarantine, which do not exist yet; policies are files',
   }),
-  row('PO-11', 'One credential broker: for one call, one audience, expiring, revoked at its end, seen nowhere.'),
+  row('PO-11', 'One credential broker: for one call, one audience, expiring, revoked at its end, seen nowhere.', 'met'),
   // Reliability of side effects
   row('RE-1', 'A business key beside the call id: same arguments find the recorded result, others conflict.', 'met'),
   row('RE-2', 'A lost receipt ends unknown and is reconciled; nothing is blindly run again.', 'met'),
@@ -107,13 +106,13 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('CL-3', 'The open shell is a tool of its own whose final meaning is analysed.', 'met'),
   row('CL-4', 'Nothing survives a timeout or cancel.', 'met'),
   row('CL-5', 'Each result carries exit code, duration and the files changed with a bounded diff.', 'met'),
-  row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.', {
-    partial: 'permits for the network',
-  }),
+  row('CL-6', 'Low privilege under each command: not root, workspace only, no network, capped memory.', 'met'),
   // Browser executor
   row('BR-1', 'A fresh context a task; login state by authorisation only.'),
   row('BR-2', 'Tree, screenshot, network and console as bounded observations.'),
-  row('BR-3', 'A domain boundary that holds for every way out of a page.'),
+  row('BR-3', 'A domain boundary that holds for every way out of a page.', {
+    partial: 'pages do not exist yet; shown is the door that they will use',
+  }),
   row('BR-4', 'Downloads, uploads and device permissions a task; login state stays inside.'),
   row('BR-5', 'Evidence for each action: address, role, name, before, after, screenshot.'),
   row('BR-6', 'A stale element is observed again, never replaced; an expired login says so.'),
@@ -122,7 +121,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('BR-9', 'The preview server of a task is reachable from its own browser alone.'),
   // Code executor
   row('SB-1', 'Own task folder, read-only root, separate output folder.'),
-  row('SB-2', 'No network, then an allowlist that names cannot leak around.'),
+  row('SB-2', 'No network, then an allowlist that names cannot leak around.', {
+    partial: 'sandboxes for code do not exist yet; shown are the door and commands',
+  }),
   row('SB-3', 'Short-lived credentials for the operation alone; the host environment is never inherited.'),
   row('SB-4', 'Limits on six resources; which one was hit is reported.'),
   row('SB-5', 'Isolation by trust; refused when the level is missing.'),
@@ -138,10 +139,10 @@ export const REQUIREMENTS: readonly Requirement[] = [
   row('MC-6', 'One dead or slow server never breaks the others.'),
   row('MC-7', 'Any client revision to any server revision.'),
   // Web tools
-  row('WB-1', 'Web search as a pipeline that ends in cited snippets.'),
-  row('WB-2', 'Fetching apart from searching; forged targets are refused on every hop.'),
-  row('WB-3', 'Results are untrusted; a failed provider is named; a snippet needs its source.'),
-  row('WB-4', 'Requests to declared interfaces with granted credentials; unsafe methods are outside writes.'),
+  row('WB-1', 'Web search as a pipeline that ends in cited snippets.', 'met'),
+  row('WB-2', 'Fetching apart from searching; forged targets are refused on every hop.', 'met'),
+  row('WB-3', 'Results are untrusted; a failed provider is named; a snippet needs its source.', 'met'),
+  row('WB-4', 'Requests to declared interfaces with granted credentials; unsafe methods are outside writes.', 'met'),
   // Trace, evaluation, replay
   row('TR-1', 'One trace a call from model request to outside evidence, with every field.', {
     partial: 'requests of models, which do not pass through the fabric yet',

@@ -82,14 +82,14 @@ describe('a tunnel that is passed through', () => {
     ['shop.example.com.evil.com', 0, 'host_not_permitted', 403],
     ['ashop.example.com', 0, 'host_not_permitted', 403],
     ['SHOP.example.com@evil.com', 0, 'target_malformed', 400],
-  ])('SB-2: %s, port +%i: %s', async (host, more, reason, status) => {
+  ])('SB-2, BR-3: %s, port +%i: %s', async (host, more, reason, status) => {
     const token = await egress.open(permitFor([ruleFor('shop.example.com')]));
     const { refused } = await egress.tunnel(`${host}:${peer.port + more}`, token);
     expect(refused).toMatchObject({ reason, status });
     expect(JSON.parse(refused?.body ?? '')).toMatchObject({ reason });
   });
 
-  it('SB-2: an empty permit allows nothing, and no token neither', async () => {
+  it('SB-2, BR-3: an empty permit allows nothing, and no token neither', async () => {
     const { refused } = await egress.tunnel(`shop.example.com:${peer.port}`, await egress.open(permitFor([])));
     expect(refused?.reason).toBe('host_not_permitted');
     for (const token of ['', 'x'.repeat(43)]) {
