@@ -55,7 +55,8 @@ export const parseArguments = (argv: readonly string[], flags: Flags, least: num
   try {
     const { positionals, values } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
     if (positionals.length < least) throw new UsageError('an argument is missing');
-    if (positionals.length > most) throw new UsageError(`what is ${positionals[most]}? There is an argument too many`);
+    // Not repeated: it may be a secret that was to come from standard input.
+    if (positionals.length > most) throw new UsageError(`argument ${most + 1} is one too many`);
     return new Arguments(positionals, values);
   } catch (thrown) {
     if (thrown instanceof UsageError || !(thrown instanceof Error)) throw thrown;

@@ -36,7 +36,7 @@ describe('runCommand', () => {
     [['tools', '--help'], 0, 'toolfabric tools list'],
     [['call', '--help'], 0, 'usage: toolfabric call'],
     [['call'], 2, 'an argument is missing'],
-    [['get', 'one', 'two'], 2, 'what is two?'],
+    [['get', 'one', 'two'], 2, 'argument 2 is one too many'],
     [['call', 'a.b', '--bogus'], 2, '--bogus'],
     [['call', 'a.b', '--task'], 2, '--task'],
     [['call', 'a.b', '--args', '[1]', ...NOWHERE], 2, 'must be a JSON object'],
@@ -63,6 +63,12 @@ describe('runCommand', () => {
     const ended = await run(line);
     expect(ended.said).toContain(text);
     expect(ended.code).toBe(code);
+  });
+
+  it('PO-11: repeats no argument that may be a secret which was to come from standard input', async () => {
+    const { said, code } = await run(['credentials', 'add', 'user:tracker', 'canary-in-argv', ...NOWHERE]);
+    expect(code).toBe(2);
+    expect(said).not.toContain('canary');
   });
 
   it('gives every verb a help that names its flags', async () => {

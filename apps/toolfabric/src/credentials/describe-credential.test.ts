@@ -1,6 +1,6 @@
 import type { CredentialRecord } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
-import { credentialLine, describeCredential } from './describe-credential.ts';
+import { credentialLine, describeCredential, describeTest } from './describe-credential.ts';
 
 const NOW = Date.parse('2026-12-01T12:00:00Z');
 const CREDENTIAL: CredentialRecord = {
@@ -52,5 +52,14 @@ describe('a credential as a person reads it', () => {
     const basic = describeCredential({ ...least, kind: 'static', inject: { type: 'basic', user: 'ada' } }, NOW);
     expect(basic).toContain('basic authentication as ada');
     expect(basic).not.toMatch(/scopes|test|until/);
+  });
+
+  it('tells what came of a test, and what to do about an address that is not asked', () => {
+    const tested = (answer: object) => describeTest({ credential: CREDENTIAL, ...answer });
+    expect(tested({ status: 401 })).toBe('https://tracker.example.com/api/me: status 401');
+    expect(tested({ refusal: 'resolve_failed' })).toBe(
+      'https://tracker.example.com/api/me: nothing came back: resolve_failed',
+    );
+    expect(tested({ refusal: 'scheme_not_permitted' })).toContain('TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS');
   });
 });

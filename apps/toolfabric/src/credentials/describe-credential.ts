@@ -1,4 +1,4 @@
-import type { CredentialRecord } from '@toolfabric/contract';
+import type { CredentialRecord, EgressReplyOf } from '@toolfabric/contract';
 
 const when = (at: number | undefined): string => (at === undefined ? 'never' : new Date(at).toISOString());
 
@@ -30,4 +30,15 @@ export const describeCredential = (credential: CredentialRecord, now: number): s
     ...(expiresAt === undefined ? [] : [`until      ${when(expiresAt)}`]),
     `last used  ${when(lastUsedAt)}`,
   ].join('\n');
+};
+
+const ONLY_OUTSIDE: ReadonlySet<string> = new Set(['scheme_not_permitted', 'address_not_permitted']);
+const OUTSIDE_HINT =
+  'hint: A test address is asked over https at a public address; an operator names others in TOOLFABRIC_CREDENTIAL_PRIVATE_ORIGINS.';
+
+/** What came of a test, and what to do where the address is not one that is asked. */
+export const describeTest = ({ credential, status, refusal }: EgressReplyOf<'test'>): string => {
+  const came = status === undefined ? `nothing came back: ${refusal ?? 'no reason is known'}` : `status ${status}`;
+  const hints = refusal !== undefined && ONLY_OUTSIDE.has(refusal) ? [OUTSIDE_HINT] : [];
+  return [`${credential.testAddress ?? credential.handle}: ${came}`, ...hints].join('\n');
 };

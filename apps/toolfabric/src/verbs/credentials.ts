@@ -3,7 +3,7 @@ import { EXIT } from '../cli/exit-codes.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { CONNECT_FLAGS, type Verb } from '../cli/verb.ts';
 import { listenForRedirect } from '../credentials/await-redirect.ts';
-import { credentialLine, describeCredential } from '../credentials/describe-credential.ts';
+import { credentialLine, describeCredential, describeTest } from '../credentials/describe-credential.ts';
 import { DRAFT_FLAGS, draftOf } from '../credentials/draft-of.ts';
 import { SECRET_FLAGS, secretParts } from '../credentials/secret-parts.ts';
 
@@ -83,9 +83,8 @@ const test: Verb = {
   run: (context) =>
     withFabric(context, async (fabric, request) => {
       const answer = await fabric.testCredential(context.args.positionals[0] ?? '', request);
-      const { credential, status, refusal } = answer;
-      const came = status === undefined ? `nothing came back: ${refusal ?? 'no reason is known'}` : `status ${status}`;
-      context.output.show(answer, `${credential.testAddress ?? credential.handle}: ${came}`);
+      const { status } = answer;
+      context.output.show(answer, describeTest(answer));
       return status !== undefined && status >= 200 && status < 300 ? EXIT.ok : EXIT.toolError;
     }),
 };
