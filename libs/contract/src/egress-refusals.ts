@@ -34,7 +34,10 @@ export const EGRESS_REFUSALS = {
     status: 403,
     meaning: 'The permit has rules that only a read exchange can keep, and none can be read.',
   },
-  credential_unavailable: { status: 403, meaning: 'The credential of the permit cannot be used here.' },
+  credential_unavailable: {
+    status: 403,
+    meaning: 'The credential is not there any more, or its owner did not add it for this host, path and scheme.',
+  },
   credential_not_ready: { status: 503, meaning: 'Nothing to show for the credential can be had just now.' },
   credential_ended: { status: 403, meaning: 'The credential was revoked, replaced or ran out while it was in use.' },
   budget_exceeded: { status: 403, meaning: 'The bytes of the permit are used up.' },

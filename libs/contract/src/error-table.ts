@@ -299,7 +299,7 @@ export const ERROR_TABLE = {
   approval_changed: row(
     'policy',
     false,
-    'What was approved is not what would happen now: the policy, the tool or a file that would run has changed.',
+    'What was approved is not what would happen now: policy, tool, a file that would run or the acting account changed.',
     'Propose the call again, so that a person sees it as it is now.',
   ),
   shell_refused: row(
