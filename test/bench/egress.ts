@@ -7,11 +7,12 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { replaceNumbers, table } from './call-path/markdown.ts';
 import { isMet } from './call-path/musts.ts';
+import { DOOR } from './egress/door.ts';
 import type { Part } from './egress/part.ts';
 import { SEARCH } from './egress/search.ts';
 import { EXTRACTION, FETCH } from './egress/web-parts.ts';
 
-const PARTS: readonly Part[] = [FETCH, EXTRACTION, SEARCH];
+const PARTS: readonly Part[] = [DOOR, FETCH, EXTRACTION, SEARCH];
 const NAMES = PARTS.map(({ name }) => name);
 const USAGE = `usage: npm run bench egress -- [--quick] [--no-assert] [--only ${NAMES.join('|')}] [--document FILE]`;
 

@@ -99,12 +99,15 @@ describe('a request through the door', () => {
     expect(rig.egress.permits() - before).toBe(1);
   });
 
-  it('a program is told socket, token and file of the authority', async () => {
+  it('a program is told socket and token, and the file of the authority where something is read', async () => {
     const door = createEgressDoor({ socketPath: rig.egress.socketPath, caFile: '/etc/hosts' });
+    const reads = door.session(envelopeOf(permitFor([rig.rules.read])));
+    expect((await reads.proxy(AbortSignal.timeout(20_000))).caFile).toBe('/etc/hosts');
+    await reads.close();
     const session = door.session(envelopeOf(permitFor([rig.rules.passed])));
     const proxy = await session.proxy(AbortSignal.timeout(20_000));
     expect(existsSync(proxy.socketPath)).toBe(true);
-    expect(proxy.caFile).toBe('/etc/hosts');
+    expect(proxy.caFile).toBeUndefined();
     const { socket, refused } = await rig.egress.tunnel(`${HOST}:${rig.secure.port}`, proxy.token);
     expect(refused).toBeUndefined();
     await session.close();

@@ -1,4 +1,4 @@
-import { rootCertificates } from 'node:tls';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import type { EgressDoor } from '@toolfabric/ports';
 import { HttpEgressSession } from './egress-session.ts';
 
@@ -13,7 +13,8 @@ export interface DoorOptions {
 
 /** The egress of this pod as the tools of a worker use it. */
 export const createEgressDoor = ({ socketPath, ca, caFile }: DoorOptions): EgressDoor => {
-  const trusted = [...rootCertificates, ...(ca === undefined ? [] : [ca])];
-  const options = { socketPath, ca: trusted, ...(caFile === undefined ? {} : { caFile }) };
+  // Reading all the usual authorities takes milliseconds: once for a worker, not once for each connection.
+  const secureContext = createSecureContext({ ca: [...rootCertificates, ...(ca === undefined ? [] : [ca])] });
+  const options = { socketPath, secureContext, ...(caFile === undefined ? {} : { caFile }) };
   return { session: (permit) => new HttpEgressSession(options, permit) };
 };

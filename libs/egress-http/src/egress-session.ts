@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
+import type { SecureContext } from 'node:tls';
 import { EgressPermit, type EgressRule, type Envelope } from '@toolfabric/contract';
 import { FabricError } from '@toolfabric/kernel';
 import {
@@ -15,7 +16,7 @@ import { TunnelAgent } from './tunnel-agent.ts';
 
 export interface SessionOptions {
   readonly socketPath: string;
-  readonly ca: readonly string[];
+  readonly secureContext: SecureContext;
   readonly caFile?: string;
 }
 
@@ -101,13 +102,13 @@ export class HttpEgressSession implements EgressSession {
   }
 
   async #openOnce(signal: AbortSignal): Promise<Open> {
-    const { socketPath, ca } = this.#options;
+    const { socketPath, secureContext } = this.#options;
     const token = await openPermit(socketPath, this.#permit, AbortSignal.any([signal, this.#over.signal]));
     const authorization = `Basic ${Buffer.from(`call:${token}`).toString('base64')}`;
     return {
       token,
       authorization,
-      tunnels: new TunnelAgent({ socketPath, ca, authorization, signal: this.#over.signal }),
+      tunnels: new TunnelAgent({ socketPath, secureContext, authorization, signal: this.#over.signal }),
       plain: new Agent({ keepAlive: true, maxSockets: 16, maxFreeSockets: 4 }),
     };
   }

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { Agent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect } from 'node:tls';
+import { connect, type SecureContext } from 'node:tls';
 import { FabricError } from '@toolfabric/kernel';
 import { errorOf, refusalIn } from './refusal.ts';
 
@@ -10,8 +10,8 @@ type OnCreated = (error: Error | null, socket: Duplex) => void;
 
 interface TunnelOptions {
   readonly socketPath: string;
-  /** PEM of every authority that may vouch for what is at the other end. */
-  readonly ca: readonly string[];
+  /** Knows every authority that may vouch for what is at the other end. */
+  readonly secureContext: SecureContext;
   readonly authorization: string;
   readonly signal: AbortSignal;
 }
@@ -57,10 +57,10 @@ export class TunnelAgent extends Agent {
     const name = host ?? '';
     const target = `${name.includes(':') ? `[${name}]` : name}:${port ?? 443}`;
     const socket = await openTunnel(this.#tunnel, target);
-    const { ca, signal } = this.#tunnel;
+    const { secureContext, signal } = this.#tunnel;
     const identity = isIP(name) === 0 ? { servername: name } : { host: name };
     return new Promise((resolve, reject) => {
-      const secured = connect({ socket, ca: [...ca], ALPNProtocols: ['http/1.1'], ...identity });
+      const secured = connect({ socket, secureContext, ALPNProtocols: ['http/1.1'], ...identity });
       const onAbort = () => secured.destroy(new Error('given up'));
       signal.addEventListener('abort', onAbort, { once: true });
       secured.once('close', () => signal.removeEventListener('abort', onAbort));

@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { Refused } from '../refuse.ts';
 import type { Target } from '../target/parse-target.ts';
 
@@ -10,6 +10,14 @@ const keyOf = (socket: TLSSocket): string | undefined => {
   if (raw === undefined) return undefined;
   const key = new X509Certificate(raw).publicKey.export({ format: 'der', type: 'spki' });
   return createHash('sha256').update(key).digest('hex');
+};
+
+/** Reading all the usual authorities takes milliseconds: once for each list of them, not once for each connection. */
+const contexts = new WeakMap<readonly string[], SecureContext>();
+const contextOf = (ca: readonly string[]): SecureContext => {
+  const known = contexts.get(ca) ?? createSecureContext({ ca: [...ca], minVersion: 'TLSv1.2' });
+  contexts.set(ca, known);
+  return known;
 };
 
 const isCertificateError = (thrown: unknown): boolean =>
@@ -27,7 +35,7 @@ export const secureUpstream = async (
   signal: AbortSignal,
 ): Promise<TLSSocket> => {
   const name: ConnectionOptions = target.address === undefined ? { servername: target.host } : { host: target.address };
-  const secured = connect({ socket, ca: [...ca], ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', ...name });
+  const secured = connect({ socket, secureContext: contextOf(ca), ALPNProtocols: ['http/1.1'], ...name });
   const onAbort = () => secured.destroy(new Error('given up'));
   signal.addEventListener('abort', onAbort, { once: true });
   try {
