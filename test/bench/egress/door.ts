@@ -17,8 +17,8 @@ const mustsOf = ([direct, passed, read]: readonly DoorRow[]): Must[] => {
       passed.fresh.p50 / direct.fresh.p50,
       4,
     ),
-    most('a new tunnel that is read, with a request: p50 over direct', read.fresh.p50 / direct.fresh.p50, 12),
-    most(`${PERMITS} permits at one time, read: time over direct`, read.together / direct.together, 10),
+    most('a new tunnel that is read, with a request: p50 over direct', read.fresh.p50 / direct.fresh.p50, 6),
+    most(`${PERMITS} permits at one time, read: time over direct`, read.together / direct.together, 6),
   ];
 };
 
