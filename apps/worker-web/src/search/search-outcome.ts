@@ -91,7 +91,7 @@ const summaryOf = (
 };
 
 const originsOf = (results: readonly CitedResult[], tenant: string): string[] => {
-  const origins = results.map(({ origin }) => String(origin));
+  const origins = results.map(({ origin }) => String(origin).replace(/^(?=https?:)/, 'web:'));
   return [...new Set(origins.length === 0 ? [`folder:${tenant}`] : origins)];
 };
 

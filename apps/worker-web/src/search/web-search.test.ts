@@ -117,6 +117,7 @@ describe('WB-1: web.search', () => {
     });
     expect(data['found']).toBe(4);
     expect(outcome.origin).toContain('folder:acme');
+    expect(outcome.origin).toContain(`web:http://both.example:${site.port}, `);
     expect(outcome.summary).not.toMatch(/Title|About|letter/);
   });
 

@@ -59,6 +59,13 @@ describe('terms', () => {
     ]);
   });
 
+  it('takes a long text without a space apart', () => {
+    const terms = termsOf('東京都'.repeat(120_000));
+    expect(terms).toHaveLength(3 * 120_000 - 1);
+    expect(terms.at(-1)).toEqual({ term: '京都', from: 359_998, to: 360_000 });
+    expect(termsOf('東')).toEqual([{ term: '東', from: 0, to: 1 }]);
+  });
+
   it('finds a phrase across what separates its words, and no row of words that only begins like it', () => {
     const terms = termsOf('write-ahead log, write ahead');
     expect(findPhrase(terms, ['write', 'ahead', 'log'])).toEqual([0]);

@@ -10,8 +10,9 @@ const RUN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 const MOST_LETTERS = 64;
 
-/** Letters of ASCII have no other form than their case. */
-const PLAIN = /^[0-9A-Za-z]*$/;
+const ASCII = /^[0-9A-Za-z]*$/;
+/** Letters that have no other form than their case. */
+const PLAIN = /^[0-9A-Za-z\u4e00-\u9fff]*$/;
 /** One sign may stand for eighteen: a word is cut before they are written out, too. */
 const MOST_SIGNS = 256;
 
@@ -32,24 +33,25 @@ export const foldWord = (word: string): string => {
     .slice(0, MOST_LETTERS);
 };
 
-const pairsOf = (run: string, at: number): TermAt[] => {
-  const signs = [...run];
-  if (signs.length === 1) return [{ term: foldWord(run), from: at, to: at + run.length }];
-  let from = at;
-  return signs.slice(1).map((second, index) => {
-    const first = signs[index] ?? '';
-    const pair = { term: foldWord(first + second), from, to: from + first.length + second.length };
-    from += first.length;
-    return pair;
-  });
-};
+/** One by one: a run may be as long as a text. */
+function* pairsOf(run: string, at: number): Generator<TermAt> {
+  let [from, first] = [at, ''];
+  for (const second of run) {
+    if (first !== '') {
+      yield { term: foldWord(first + second), from, to: from + first.length + second.length };
+      from += first.length;
+    }
+    first = second;
+  }
+  if (first === run) yield { term: foldWord(run), from: at, to: at + run.length };
+}
 
 /** The terms of a text in their order. A text and a query are taken apart by this alone. */
 export const termsOf = (text: string): TermAt[] => {
   const found: TermAt[] = [];
   for (const match of text.matchAll(RUN)) {
     const [run] = match;
-    if (!PLAIN.test(run) && UNSPACED.test(run)) found.push(...pairsOf(run, match.index));
+    if (!ASCII.test(run) && UNSPACED.test(run)) for (const pair of pairsOf(run, match.index)) found.push(pair);
     else found.push({ term: foldWord(run), from: match.index, to: match.index + run.length });
   }
   return found.filter(({ term }) => term !== '');
