@@ -152,3 +152,26 @@ describe('WB-2: what a site says about programs', () => {
     await expect(check(robots, '/a')).resolves.toBeUndefined();
   });
 });
+
+describe('WB-2: a robots.txt that is meant to hurt', () => {
+  it('of wildcards beyond number forbids what begins like them', async () => {
+    answer = text(`User-agent: *\n${`Disallow: /a${'*a'.repeat(20)}b\n`.repeat(10_000)}`);
+    const robots = book();
+    await expect(check(robots, `/a${'a'.repeat(1_900)}`)).rejects.toEqual(DENIED);
+    await expect(check(robots, '/b')).resolves.toBeUndefined();
+  });
+
+  it('of thousands of names for thousands of rules is asked all the same', async () => {
+    const names = Array.from({ length: 18_000 }, (_, i) => `User-agent: x${i}\n`).join('');
+    answer = text(`${names}${'Disallow: /\n'.repeat(20_000)}`);
+    await expect(check(book(), '/a')).resolves.toBeUndefined();
+  });
+
+  it('takes the place of what is older', async () => {
+    answer = text(`User-agent: *\n${'Disallow: /a\n'.repeat(5_000)}`);
+    const robots = book();
+    for (let tenant = 0; tenant < 40; tenant += 1) await check(robots, '/b', door, `tenant-${tenant}`);
+    expect(robots.sites).toBeGreaterThan(20);
+    expect(robots.sites).toBeLessThan(40);
+  });
+});

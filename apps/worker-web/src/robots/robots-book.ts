@@ -2,6 +2,7 @@ import { FabricError } from '@toolfabric/kernel';
 import { type EgressResponse, type EgressSession, RequestBroken } from '@toolfabric/ports';
 import robotsParser from 'robots-parser';
 import { BODY_LIMITS, decodeBody } from '../content/decode-body.ts';
+import { boundedRules } from './bounded-rules.ts';
 
 /** Bytes of a robots.txt that are read (RFC 9309: at least 500 KiB). */
 const MAX_BYTES = 512 * 1024;
@@ -12,6 +13,9 @@ const RETRY_MS = 60_000;
 /** Milliseconds for one robots.txt. */
 const ASK_MS = 10_000;
 const MAX_SITES = 1_000;
+/** Characters of rules of all sites that are kept, and what a rule takes beside its text. */
+const MAX_KEPT = 16 * 1024 ** 2;
+const RULE_CHARACTERS = 100;
 const MAX_REDIRECTS = 5;
 
 /** Its types name a default export that its module is itself. */
@@ -30,6 +34,8 @@ interface Rules {
   /** That it could not be had; then nothing is allowed for a while. */
   readonly isLost?: true;
   readonly allows: (url: URL) => boolean;
+  /** Characters that it takes. */
+  readonly size: number;
   /** On the clock of this process, in milliseconds. */
   readonly until: number;
 }
@@ -51,6 +57,7 @@ export class RobotsBook {
   readonly #agent: string;
   readonly #now: () => number;
   readonly #sites = new Map<string, Rules>();
+  #kept = 0;
 
   /** @param now milliseconds on the clock of this process. */
   constructor(agent: string, now: () => number) {
@@ -71,15 +78,26 @@ export class RobotsBook {
     const known = this.#sites.get(key);
     if (known !== undefined && known.until > this.#now()) return known;
     const rules = await this.#ask(egress, origin, signal);
-    this.#sites.delete(key);
-    if (this.#sites.size >= MAX_SITES) this.#sites.delete(this.#sites.keys().next().value ?? '');
+    this.#drop(key);
     this.#sites.set(key, rules);
+    this.#kept += rules.size;
+    while (this.#sites.size > MAX_SITES || this.#kept > MAX_KEPT) this.#drop(this.#sites.keys().next().value ?? '');
     return rules;
   }
 
+  #drop(key: string): void {
+    this.#kept -= this.#sites.get(key)?.size ?? 0;
+    this.#sites.delete(key);
+  }
+
+  /** Sites whose rules are kept. */
+  get sites(): number {
+    return this.#sites.size;
+  }
+
   async #ask(egress: EgressSession, origin: string, signal: AbortSignal): Promise<Rules> {
-    const nothing: Rules = { isLost: true, allows: () => false, until: this.#now() + RETRY_MS };
-    const everything: Rules = { allows: () => true, until: this.#now() + KEEP_MS };
+    const nothing: Rules = { isLost: true, allows: () => false, size: 0, until: this.#now() + RETRY_MS };
+    const everything: Rules = { allows: () => true, size: 0, until: this.#now() + KEEP_MS };
     const until = AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]);
     try {
       const response = await this.#follow(egress, new URL('/robots.txt', origin), until);
@@ -90,8 +108,10 @@ export class RobotsBook {
       if (status !== 200) return nothing;
       const limits = { ...BODY_LIMITS, maxBytes: MAX_BYTES };
       const { bytes } = await decodeBody(body, headers['content-encoding'], limits, until);
-      const robots = parseRobots(new URL('/robots.txt', origin).href, bytes.toString('utf8'));
-      return { ...everything, allows: (url) => robots.isAllowed(url.href, this.#agent) !== false };
+      const rules = boundedRules(bytes.toString('utf8'), this.#agent.toLowerCase());
+      const robots = parseRobots(new URL('/robots.txt', origin).href, rules);
+      const size = rules.length + RULE_CHARACTERS * rules.split('\n').length;
+      return { ...everything, size, allows: (url) => robots.isAllowed(url.href, '*') !== false };
     } catch (thrown) {
       signal.throwIfAborted();
       // What the way out itself refuses, and a host that is not there, is told as it is.
