@@ -25,8 +25,9 @@ export const refusedOutcome = (type: ErrorType, message: string, retryAfterMs?: 
   error: errorOf(type, message, retryAfterMs),
 });
 
+/** Only what can be a version and no sentence: it stands beside our own words. The whole header is in the data. */
 const presentVersion = ({ headers }: Answer): string => {
-  const etag = /^(?:W\/)?"[!#-~]{0,200}"$/.exec(headers.etag ?? '')?.[0];
+  const etag = /^(?:W\/)?"[\w.:+/=~-]{1,64}"$/.exec(headers.etag ?? '')?.[0];
   return etag === undefined ? '' : `; it stands at ${etag} now`;
 };
 
