@@ -25,6 +25,8 @@ const as = (user: string): RawUser => {
   if (found === undefined) throw new Error(user);
   return found;
 };
+/** The server takes what one connection says in its order: once this is answered, it knows what is heard there. */
+const isHeard = (bus: EgressBus) => bus.floors.get('floor.acme.none');
 const FLOOR_KEY = 'floor.acme.2969-0123456789abcdefghjkmnpqrs';
 const revocation: EgressRevocation = { tenant: 'acme', callId: '2969-0123456789abcdefghjkmnpqrs', epoch: 2 };
 const text = JSON.stringify(revocation);
@@ -48,6 +50,7 @@ beforeAll(async () => {
     told.push(`2 ${epoch}`);
     return { closed: 0 };
   });
+  await Promise.all([egress, other].map(isHeard));
 });
 beforeEach(() => {
   refused.splice(0);
@@ -101,6 +104,7 @@ describe('protocol 7: whether an egress has closed', () => {
 
   it('an answer that says something else than that all is closed is none', async () => {
     const stop = other.onRevocation('egress-5', async () => ({ closed: -1 }));
+    await isHeard(other);
     expect(await close('egress-5')).toBe(false);
     stop();
     expect(await close('egress-5', {}, 500)).toBe(false);
@@ -178,6 +182,7 @@ describe('the keeper of credentials', () => {
       verbs.push(`${verb} ${body}`);
       return '{"listed":[]}';
     });
+    await isHeard(egress);
     const subject = `${EGRESS_RPC_PREFIX}listCredentials`;
     const forms = [
       '{}',
