@@ -61,7 +61,7 @@ afterAll(async () => {
   await Promise.all(Object.values(raw).map((user) => user.close()));
   await server.stop();
 });
-const close = (incarnation: string, over: Partial<EgressRevocation> = {}, timeoutMs = 2_000) =>
+const close = (incarnation: string, over: Partial<EgressRevocation> = {}, timeoutMs = 15_000) =>
   router.doors.close(incarnation, { ...revocation, ...over }, timeoutMs);
 
 describe('protocol 7: whether an egress has closed', () => {
@@ -95,7 +95,7 @@ describe('protocol 7: whether an egress has closed', () => {
 
   it('is not known from an answer that was recorded', async () => {
     const [subject, seal] = [doorSubject('egress-1'), sealsOf('router').with('egress')];
-    const { text: recorded } = await as('router').request(subject, sealQuestion(seal, subject, text), 2_000);
+    const { text: recorded } = await as('router').request(subject, sealQuestion(seal, subject, text), 15_000);
     expect(recorded).not.toBe('');
     const answering = await as('egress').answer(doorSubject('egress-4'), recorded);
     expect(await close('egress-4', {}, 1_000)).toBe(false);
@@ -192,11 +192,11 @@ describe('the keeper of credentials', () => {
         .close(questionPlace(`${EGRESS_RPC_PREFIX}revokeCredential`), '{}'),
     ];
     for (const body of forms) {
-      const { text: answered } = await as('gateway').request(subject, body, 2_000);
+      const { text: answered } = await as('gateway').request(subject, body, 15_000);
       expect(answered).toContain('unauthenticated');
     }
     expect(verbs).toEqual([]);
-    expect(await gateway.askEgress('listCredentials', '{}', 2_000)).toBe('{"listed":[]}');
+    expect(await gateway.askEgress('listCredentials', '{}', 15_000)).toBe('{"listed":[]}');
     expect(verbs).toEqual(['listCredentials {}']);
     stop();
   });
