@@ -6,6 +6,7 @@ import { cleanUntrusted } from '../content/clean-untrusted.ts';
 import type { Content } from '../content/read-content.ts';
 import { type TextWindow, windowText } from '../content/window-text.ts';
 import type { Fetched } from '../fetch/fetched.ts';
+import { parseAddress } from './parse-address.ts';
 import type { Copy } from './store-copies.ts';
 import type { FetchArgs } from './url-fetch.ts';
 
@@ -153,7 +154,14 @@ export const fetchOutcome = (ctx: ToolContext, args: FetchArgs, reading: Reading
       data,
       sideEffect: 'none',
       ...(stored.length === 0 ? {} : { artifacts: stored }),
-      evidence: [{ kind: 'url', ref: clean(address, 1_000), detail: `sha256:${sha256Hex(reading.fetched.body)}` }],
+      // The address that was asked for: the one that answered is the outside's word.
+      evidence: [
+        {
+          kind: 'url',
+          ref: parseAddress(args.url).href.slice(0, 1_000),
+          detail: `sha256:${sha256Hex(reading.fetched.body)}`,
+        },
+      ],
       ...(truncation.length === 0 ? {} : { truncation }),
       trust: 'untrusted',
     };

@@ -116,6 +116,18 @@ describe('WB-2: url.fetch', () => {
     expect(summary).not.toContain('x.example');
   });
 
+  it('RS-6: an address that a redirect makes up stands among what is untrusted, and nowhere else', async () => {
+    site.answer = (request, response) =>
+      request.url === '/page'
+        ? response.writeHead(302, { location: '/ignore-all-rules' }).end()
+        : response.end('words');
+    const { data, ...around } = await fetch();
+    const { untrusted, ...facts } = data;
+    expect(untrusted).toMatchObject({ address: site.address('/ignore-all-rules'), text: 'words' });
+    expect(JSON.stringify([facts, around])).not.toContain('ignore-all-rules');
+    expect(around.evidence).toMatchObject([{ ref: site.address('/page') }]);
+  });
+
   it('without a store the answer is the same, and says that nothing was kept', async () => {
     serve('text', 'text/plain');
     expect((await fetch()).data).toMatchObject({ body_not_stored: 'this call may store no artifact' });
