@@ -48,6 +48,12 @@ export const textsAt = (args: unknown, pointers: readonly string[] = []): Found[
     );
   });
 
+const IS_PATH = /^\/(?![/\\])/;
+
+/** What the arguments of a call name as hosts, as it is written; a path of the machine names none. */
+export const hostTextsAt = (args: unknown, { governance }: Pick<ToolContract, 'governance'>): Found[] =>
+  textsAt(args, governance.hosts).filter(({ text }) => !IS_PATH.test(text));
+
 /** Hosts that every call of the tool may reach; a suffix and `*` name none that could be judged before. */
 const fixedHosts = ({ execution: { egress } }: ToolContract): string[] =>
   (egress?.rules ?? []).map(({ host }) => host).filter((host) => !host.startsWith('*'));
@@ -102,7 +108,7 @@ export const factsOf = (input: FactsInput): CallFacts => {
   const ran = programFacts(contract, args);
   const written = [...textsAt(args, governance.writes), ...ran.writes.map((text) => ({ pointer: '', text }))];
   return {
-    hosts: [...new Set([...hostsOf(textsAt(args, governance.hosts)), ...fixedHosts(contract)])].sort(),
+    hosts: [...new Set([...hostsOf(hostTextsAt(args, contract)), ...fixedHosts(contract)])].sort(),
     paths: pathsOf([...written, ...textsAt(args, governance.executes)]),
     writes: pathsOf(written),
     programs: ran.programs,

@@ -32,11 +32,15 @@ export const openNetwork = async (
   { egress, signal }: Pick<ToolContext, 'egress' | 'signal'>,
   directory: string,
   isAsked: boolean,
-): Promise<CallNetwork | undefined> => {
-  if (egress === undefined) {
-    if (isAsked) throw noLeave();
-    return undefined;
-  }
+): Promise<CallNetwork | undefined> =>
+  egress === undefined && !isAsked ? undefined : needNetwork({ egress, signal }, directory);
+
+/** The same for a call that goes nowhere without. */
+export const needNetwork = async (
+  { egress, signal }: Pick<ToolContext, 'egress' | 'signal'>,
+  directory: string,
+): Promise<CallNetwork> => {
+  if (egress === undefined) throw noLeave();
   const proxy = await egress.proxy(signal);
   const relay = new Relay(proxy);
   return {

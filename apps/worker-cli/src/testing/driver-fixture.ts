@@ -150,10 +150,11 @@ export const probeTool = async (
   workspace: Pick<WorkspaceRecord, 'id' | 'source'>,
   args: Record<string, unknown>,
   intent: Json | undefined,
+  options: CallOptions = {},
 ) => {
   const tool = toolOf(driver, handler);
   if (!tool.probe) throw new Error(`${handler} has no probe`);
-  return tool.probe(contextFor(workspace), tool.args.parse(args), intent);
+  return tool.probe(contextFor(workspace, options), tool.args.parse(args), intent);
 };
 
 /** The type of the `FabricError` that `work` ends with; `none` when it ends well. */

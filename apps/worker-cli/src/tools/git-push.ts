@@ -9,6 +9,8 @@ import { defineTool, type ProbeAnswer, type ToolContext } from '@toolfabric/work
 import { z } from 'zod';
 import type { Driver } from '../driver.ts';
 import { isBelow, openRemote, type Remote, readRemoteRef, runAtRemote } from '../git/open-remote.ts';
+import { ABSENT, checkBefore, receiptOf } from '../git/push-receipt.ts';
+import { askAddress, pushToAddress } from '../git/push-to-address.ts';
 import { branchRef, COMMIT, headRef, readRef } from '../git/read-refs.ts';
 import { runGit } from '../git/run-git.ts';
 import { toldError } from '../output/told-error.ts';
@@ -22,19 +24,9 @@ const Args = z.strictObject({
 });
 type Args = z.infer<typeof Args>;
 
-const ABSENT = 'absent';
 const BUNDLE = '/bundle';
 /** Bytes of what is sent in one push. */
 const MOST_BYTES = 1024 ** 3;
-
-const receiptOf = (args: Args, remote: Pick<Remote, 'path'>, before: string | undefined): Outcome => ({
-  status: 'ok',
-  summary: `${args.branch} of ${remote.path} stands at ${args.commit.slice(0, 12)}.`,
-  data: { remote: remote.path, branch: args.branch, commit: args.commit, before: before ?? null },
-  sideEffect: 'confirmed',
-  trust: 'trusted',
-  evidence: [{ kind: 'remote-ref', ref: `${remote.path}#refs/heads/${args.branch}`, detail: args.commit }],
-});
 
 /** The commit with all that the remote does not have, in a file of the worker; removed with its directory. */
 const bundle = async (
@@ -85,14 +77,6 @@ const isHere = async (driver: Driver, workspace: OpenWorkspace, ctx: ToolContext
   }
 };
 
-const checkBefore = ({ expected }: Args, before: string | undefined): void => {
-  if (expected === undefined || expected === (before ?? ABSENT)) return;
-  throw new FabricError(
-    'stale_version',
-    `the branch of the remote stands at ${before ?? ABSENT} by now; nothing was pushed`,
-  );
-};
-
 const push = async (driver: Driver, workspace: OpenWorkspace, ctx: ToolContext, args: Args): Promise<Outcome> => {
   const ref = branchRef(args.branch, 'branch');
   const remote = await openRemote(driver, args.remote);
@@ -101,7 +85,7 @@ const push = async (driver: Driver, workspace: OpenWorkspace, ctx: ToolContext, 
     throw new FabricError('stale_version', 'the workspace does not stand at that commit; nothing was pushed');
   const before = await readRemoteRef(driver, remote, ctx, ref);
   checkBefore(args, before);
-  if (before === args.commit) return receiptOf(args, remote, before);
+  if (before === args.commit) return receiptOf(args, remote.path, before);
   const sent = await bundle(driver, workspace, ctx, local, before);
   try {
     await ctx.beginEffect({ ref, commit: args.commit, before: before ?? ABSENT });
@@ -137,7 +121,7 @@ const endOfPush = async (
   failed: FabricError | undefined,
 ): Promise<Outcome> => {
   const now = await readRemoteRef(driver, remote, ctx, `refs/heads/${args.branch}`);
-  if (now === args.commit) return receiptOf(args, remote, before);
+  if (now === args.commit) return receiptOf(args, remote.path, before);
   // The command is over with all of its processes, and the ref did not move: nothing will come any more.
   if (failed !== undefined && !ctx.signal.aborted) return toldError(ctx.redactor, failed, 'Nothing was pushed.');
   return unknownOutcome('The push began, and the remote does not show it.');
@@ -149,16 +133,25 @@ const answer = async (driver: Driver, ctx: ToolContext, args: Args): Promise<Pro
   if (now === undefined) return { answer: 'absent', fence: false };
   const isThere = now === args.commit || (await isBelow(driver, remote, ctx, args.commit, now));
   return isThere
-    ? { answer: 'found', receipt: receiptOf(args, remote, undefined) }
+    ? { answer: 'found', receipt: receiptOf(args, remote.path, undefined) }
     : { answer: 'absent', fence: false };
 };
 
-/** `git.push`: the commit that the workspace stands at, to a branch of a bare repository that an operator allows. */
+/** A path of the machine, or else an address of the outside. */
+const isPath = ({ remote }: Args): boolean => remote.startsWith('/');
+
+/** `git.push`: the commit that the workspace stands at, to a branch of a bare repository that an operator or the leave of the call allows. */
 export const gitPushTool = (driver: Driver) =>
   defineTool<Args>({
     handler: 'git.push',
     effect: 'outside',
     args: Args,
-    handle: (ctx, args) => driver.inWorkspace(ctx, (workspace) => push(driver, workspace, ctx, args)),
-    probe: (ctx, args) => answer(driver, ctx, args),
+    handle: (ctx, args) =>
+      driver.inWorkspace(ctx, (workspace) =>
+        isPath(args) ? push(driver, workspace, ctx, args) : pushToAddress(driver, workspace, ctx, args),
+      ),
+    probe: (ctx, args) =>
+      isPath(args)
+        ? answer(driver, ctx, args)
+        : driver.inWorkspace(ctx, (workspace) => askAddress(driver, workspace, ctx, args)),
   });

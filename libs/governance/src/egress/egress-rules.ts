@@ -1,5 +1,5 @@
 import { EgressHost, type EgressRule, type ToolContract } from '@toolfabric/contract';
-import { textsAt } from '../extract.ts';
+import { hostTextsAt } from '../extract.ts';
 import { hostOf } from '../extract-hosts.ts';
 
 /** Rules that one permit may hold (`EgressPermit.rules`). */
@@ -44,14 +44,14 @@ const ruleOf = (text: string, scheme: Scheme, allowed: FromArguments): EgressRul
  * lets them. Nothing else is ever added: an argument that names no host, or one that may not be, has no rule. Pure.
  */
 export const egressRulesOf = (
-  { execution, governance }: ToolContract,
+  contract: ToolContract,
   args: Readonly<Record<string, unknown>>,
 ): readonly EgressRule[] => {
-  const { network, egress } = execution;
+  const { network, egress } = contract.execution;
   if (network !== 'permit' || egress === undefined) return [];
   const { rules, from_arguments: allowed } = egress;
   if (allowed === undefined) return rules;
-  const named = textsAt(args, governance.hosts).flatMap(({ text }) =>
+  const named = hostTextsAt(args, contract).flatMap(({ text }) =>
     schemesOf(text, allowed).flatMap((scheme) => ruleOf(text, scheme, allowed) ?? []),
   );
   const distinct = new Map([...rules, ...named].map((rule) => [JSON.stringify(rule), rule]));

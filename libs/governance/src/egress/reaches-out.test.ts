@@ -1,6 +1,7 @@
 import { loadBuiltinContracts } from '@toolfabric/catalogue';
 import type { ToolContract } from '@toolfabric/contract';
 import { describe, expect, it } from 'vitest';
+import { hostTextsAt } from '../extract.ts';
 import { mindsTaint } from '../taint/raise-by-taint.ts';
 import { egressRulesOf } from './egress-rules.ts';
 import { reachesOut } from './reaches-out.ts';
@@ -37,5 +38,18 @@ describe('CL-6: a command reaches out only where its call names hosts', () => {
         { network: { hosts: ['a.example.com'] } },
       ),
     ).toBe(false);
+  });
+
+  it('CL-6: git.push to a path of the machine names no host; to an address it names one, however it is written', () => {
+    const contract = contractOf('git.push');
+    const at = (remote: string) => ({ remote, branch: 'main', commit: '0'.repeat(40) });
+    expect(reachesOut(contract, at('/srv/git/shop.git'))).toBe(false);
+    expect(egressRulesOf(contract, at('/srv/git/shop.git'))).toEqual([]);
+    expect(hostTextsAt(at('/srv/git/shop.git'), contract)).toEqual([]);
+    expect(egressRulesOf(contract, at('https://git.example.com/shop.git'))).toEqual([
+      { host: 'git.example.com', scheme: 'https', ports: [443] },
+    ]);
+    for (const hidden of ['//git.example.com/shop.git', '/\\git.example.com/shop.git'])
+      expect(hostTextsAt(at(hidden), contract)).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import type { ToolContract } from '@toolfabric/contract';
-import { textsAt } from '../extract.ts';
+import { hostTextsAt } from '../extract.ts';
 import { egressRulesOf } from './egress-rules.ts';
 
 /**
@@ -7,8 +7,8 @@ import { egressRulesOf } from './egress-rules.ts';
  * a call without a network: it gets no leave, and needs no way out where it runs. Pure.
  */
 export const reachesOut = (contract: ToolContract, args: Readonly<Record<string, unknown>>): boolean => {
-  const { execution, governance } = contract;
+  const { execution } = contract;
   if (execution.network === 'none') return false;
   if (execution.egress === undefined) return true;
-  return egressRulesOf(contract, args).length > 0 || textsAt(args, governance.hosts).length > 0;
+  return egressRulesOf(contract, args).length > 0 || hostTextsAt(args, contract).length > 0;
 };

@@ -2,7 +2,7 @@ import type { ToolContract } from '@toolfabric/contract';
 import type { CallFacts } from '@toolfabric/ports';
 import { credentialHandles } from '../credential-handles.ts';
 import { reachesOut } from '../egress/reaches-out.ts';
-import { textsAt } from '../extract.ts';
+import { hostTextsAt } from '../extract.ts';
 import { hostOf } from '../extract-hosts.ts';
 import { higherRisk } from '../risk-order.ts';
 
@@ -21,7 +21,7 @@ export const mindsTaint = (contract: ToolContract, args: Readonly<Record<string,
   contract.governance.risk === 'privileged' ||
   reachesOut(contract, args) ||
   credentialHandles(contract).length > 0 ||
-  textsAt(args, contract.governance.hosts).length > 0;
+  hostTextsAt(args, contract).length > 0;
 
 /** The host that content came from. `tool:x` and `folder:x` name none, and neither does a list of several. */
 const hostOfOrigin = (origin: string): string | undefined => {
