@@ -48,8 +48,7 @@ beforeAll(async () => {
       .map(fenced),
   );
   egress = await cluster.ensure('egress');
-  await cluster.spawn('router', '', { TOOLFABRIC_TENANCY: 'single' }).ready;
-  await Promise.all((['gateway', 'tracker'] as const).map((app) => cluster.ensure(app)));
+  await Promise.all((['router', 'gateway', 'tracker'] as const).map((app) => cluster.ensure(app)));
   relay = await DoorRelay.listen(join(cluster.directory, 'relay'), cluster.egress.socket);
   await startWorker();
   client = cluster.client();
