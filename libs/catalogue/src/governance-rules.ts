@@ -26,14 +26,8 @@ const timeouts: Rule = ({ execution: { timeout_ms, background }, governance: { c
     `execution.timeout_ms: at most ${MAX_CLAIMLESS_TIMEOUT} without a claim`,
 ];
 
-const WRITE_FIELDS = [
-  'operation_key',
-  'operation_days',
-  'effect_scope',
-  'preview',
-  'precondition',
-  'reconcile',
-] as const;
+/** A preview is none of them: what was read before can make a person be asked about a read. */
+const WRITE_FIELDS = ['operation_key', 'operation_days', 'effect_scope', 'precondition', 'reconcile'] as const;
 
 const reads: Rule = ({ governance }) =>
   effectOf(governance.risk) === 'none'

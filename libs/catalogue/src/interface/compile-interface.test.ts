@@ -87,6 +87,12 @@ describe('WB-4: the tools of a declared interface', () => {
     expect(messages({ ...inside, addresses: undefined, credential: undefined })).toEqual([]);
   });
 
+  it('say method and address of a read, too, since a person may be asked about one', () => {
+    const [read] = compiled([LIST]);
+    expect(read?.governance.preview).toBe('GET https://tracker.example.com:8443/api/v1/issues/{/number}/comments');
+    expect(only({ ...LIST, preview: 'looks at {/number}' }).governance.preview).toBe('looks at {/number}');
+  });
+
   it('hold the whole operation, so that their digest covers it', () => {
     const contract = only(ADD);
     expect(contract.execution).toMatchObject({

@@ -88,17 +88,19 @@ const reconcileOf = (document: InterfaceDocument, declared: DeclaredOperation, o
   };
 };
 
+const previewOf = ({ preview }: DeclaredOperation, { method, base, path }: HttpOperation): string =>
+  preview ?? `${method} ${base}${withPointers(path)}`;
+
 const writeRules = (
   document: InterfaceDocument,
   declared: DeclaredOperation,
   operation: HttpOperation,
   risk: RiskGroup,
 ) => {
-  const { effect_scope: scope, operation_days: days, preview, precondition } = declared;
+  const { effect_scope: scope, operation_days: days, precondition } = declared;
   const key = operationKeyOf(declared, operation, risk);
   const reconcile = reconcileOf(document, declared, operation);
   return {
-    preview: preview ?? `${operation.method} ${operation.base}${withPointers(operation.path)}`,
     ...(key === undefined ? {} : { operation_key: key }),
     ...(scope === undefined ? {} : { effect_scope: scope }),
     ...(days === undefined ? {} : { operation_days: days }),
@@ -173,6 +175,7 @@ export const compileOperation = (
     governance: {
       risk,
       idempotent: isRead || idempotent,
+      preview: previewOf(declared, operation),
       ...(isRead ? {} : writeRules(document, declared, operation, risk)),
       // No argument names a host: where it goes stands in its rules, and is judged before every call.
       hosts: [],
