@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -28,6 +28,9 @@ const tarball = (folder: string): Buffer => {
   return readFileSync(join(folder, 'package.tgz'));
 };
 
+/** Whether this machine has a Python with pip, where a command sees it. */
+export const hasPip = (): boolean => spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0;
+
 const wheel = (folder: string): Buffer => {
   const file = join(folder, PYTHON_WHEEL);
   execFileSync('/usr/bin/python3', ['-c', WHEEL, file]);
@@ -37,7 +40,7 @@ const wheel = (folder: string): Buffer => {
 /** A registry as npm and pip ask it, with one package each; what it does not know it answers with 404. */
 export const packageRegistry = (folder: string): RequestListener => {
   mkdirSync(folder, { recursive: true });
-  const [packed, built] = [tarball(folder), wheel(folder)];
+  const [packed, built] = [tarball(folder), hasPip() ? wheel(folder) : Buffer.alloc(0)];
   const integrity = `sha512-${createHash('sha512').update(packed).digest('base64')}`;
   const json = (response: ServerResponse, value: unknown) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
