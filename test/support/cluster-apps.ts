@@ -11,9 +11,8 @@ export const APPS = {
   egress: join(ROOT, 'apps/egress'),
   web: join(ROOT, 'apps/worker-web'),
   truth: join(ROOT, 'test/peers/truth'),
-  /** An outside issue tracker, and the worker of the pool `tracker` that writes to it. */
+  /** An outside issue tracker, to which a web worker writes as its declared interface says. */
   tracker: join(ROOT, 'test/peers/tracker'),
-  'tracker-worker': join(ROOT, 'test/peers/tracker-worker'),
   'trace-writer': join(ROOT, 'apps/trace-writer'),
 } as const;
 export type AppName = keyof typeof APPS;
@@ -23,5 +22,4 @@ export const POOLS: Partial<Record<AppName, string>> = {
   cli: 'cli',
   web: 'web',
   truth: 'truth',
-  'tracker-worker': 'tracker',
 };

@@ -11,7 +11,6 @@ import { PACES, sha256Hex, systemClock } from '@toolfabric/kernel';
 import { approvalKey, callKey, changeRecord, claimKey, toolKey } from '@toolfabric/ledger';
 import { type SpawnedService, spawnService, startNats, type TestNats, waitFor } from '@toolfabric/testkit';
 import { trackerContracts } from '../peers/tracker/src/interface.ts';
-import { TRACKER_CONTRACTS } from '../peers/tracker-worker/src/contracts.ts';
 import { TRUTH_CONTRACTS } from '../peers/truth/src/contracts.ts';
 import { readTruth } from '../peers/truth/src/tools.ts';
 import { APPS, type AppName, POOLS } from './cluster-apps.ts';
@@ -74,12 +73,10 @@ export class Cluster {
 
   /** Services as asked for, each ready, and the tools of the test pools published. */
   static async startWith(apps: readonly AppName[], options: ClusterOptions = {}): Promise<Cluster> {
-    const tracked = apps.includes('tracker-worker') ? ['tracker'] : [];
     const web = apps.includes('web') ? ['web'] : [];
-    const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...tracked, ...web] });
+    const cluster = await Cluster.start({ ...options, kinds: [...(options.kinds ?? []), ...web] });
     await cluster.publishTruth();
-    if (tracked.length > 0) await cluster.publish(TRACKER_CONTRACTS);
-    else if (apps.includes('tracker') && web.length > 0) await cluster.publishTracker();
+    if (apps.includes('tracker') && web.length > 0) await cluster.publishTracker();
     cluster.#hasArtifacts = apps.includes('artifacts');
     cluster.#hasEgress = apps.includes('egress');
     // The authority and the socket are there before a worker looks for them.
@@ -201,7 +198,6 @@ export class Cluster {
       TRUTH_FILE: this.truthFile,
       TRACKER_FILE: this.trackerFile,
       TRACKER_PORT: String(this.#ports.tracker),
-      TRACKER_URL: `http://${this.trackerAddress}`,
       ...(app === 'trace-writer'
         ? { TOOLFABRIC_TRACE_DIR: join(this.directory, 'traces'), TOOLFABRIC_HEALTH_PORT: '0' }
         : {}),

@@ -31,24 +31,15 @@ const VICTIMS = {
   router: 2,
   gateway: 1,
   truth: 2,
-  'tracker-worker': 2,
+  web: 2,
+  egress: 1,
   tracker: 1,
   'trace-writer': 1,
   artifacts: 1,
 } as const satisfies Partial<Record<AppName, number>>;
 type Victim = keyof typeof VICTIMS;
 /** Who is killed, as often as it stands here in every round. */
-const ROUND = [
-  'router',
-  'router',
-  'truth',
-  'tracker-worker',
-  'gateway',
-  'tracker',
-  'trace-writer',
-  'artifacts',
-  'nats',
-];
+const ROUND = ['router', 'router', 'truth', 'web', 'egress', 'gateway', 'tracker', 'trace-writer', 'artifacts', 'nats'];
 export const KILLED = [...new Set(ROUND)].sort();
 
 const Info = z.looseObject({ state: z.looseObject({ first_seq: z.int(), last_seq: z.int(), messages: z.int() }) });
@@ -74,11 +65,12 @@ export class GovernedWorld {
   }
 
   static async start(random: Random): Promise<GovernedWorld> {
-    const world = new GovernedWorld(await Cluster.startWith([], { kinds: ['tracker'] }), random);
-    const { TRACKER_CONTRACTS } = await import('../../peers/tracker-worker/src/contracts.ts');
-    await world.cluster.publish(TRACKER_CONTRACTS);
+    const world = new GovernedWorld(await Cluster.startWith([], { kinds: ['web'] }), random);
+    await world.cluster.publishTracker();
     world.changePolicy();
-    const victims = Object.entries(VICTIMS) as [Victim, number][];
+    // Workers look for its authority when they start.
+    await world.#spawn('egress');
+    const victims = (Object.entries(VICTIMS) as [Victim, number][]).filter(([app]) => app !== 'egress');
     await Promise.all(victims.flatMap(([app, count]) => Array.from({ length: count }, () => world.#spawn(app))));
     await world.#meet();
     return world;
