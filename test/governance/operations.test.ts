@@ -142,7 +142,7 @@ describe('RE-1: a recorded result is handed out only to whom it may be', () => {
       const { tool, args } = comment(uuidv7());
       const isBack = async () =>
         (await ada.startCall({ taskId: tasks.get(ada) ?? '', tool, args })).state !== 'refused';
-      await waitFor(isBack, { timeoutMs: 10_000, what: 'the policy to be read again' });
+      await waitFor(isBack, { timeoutMs: 20_000, what: 'the policy to be read again' });
     }
   };
   const NO_COMMENTS = '@id("no_comments")\nforbid (principal, action == Action::"issue.comment", resource);\n';
@@ -157,7 +157,7 @@ describe('RE-1: a recorded result is handed out only to whom it may be', () => {
           const now = await second();
           return now.state === 'refused' ? now : undefined;
         },
-        { timeoutMs: 10_000, what: 'the policy to be read' },
+        { timeoutMs: 20_000, what: 'the policy to be read' },
       );
       expect(view).toMatchObject({ result: { status: 'denied' } });
       expect(view.result).not.toHaveProperty('data');
@@ -168,7 +168,7 @@ describe('RE-1: a recorded result is handed out only to whom it may be', () => {
     await armTracker(cluster.trackerAddress, { mode: 'delay', delayMs: 6_000 });
     const [first, second] = [await start(ada, comment('meanwhile')), await start(ada, comment('meanwhile'))];
     await cluster.grant(first);
-    await waitFor(() => written('meanwhile') === 1, { timeoutMs: 10_000 });
+    await waitFor(() => written('meanwhile') === 1, { timeoutMs: 20_000 });
     await cluster.grant(second);
     await cluster.waitForState(second, ['joined']);
     await forbid(NO_COMMENTS, async () => {
@@ -231,7 +231,7 @@ describe('RE-1: a derived key at another side that keeps its history', () => {
         const call = await cluster.call(callId);
         return (call?.probe?.asked ?? 0) >= 2 ? call : undefined;
       },
-      { timeoutMs: 15_000 },
+      { timeoutMs: 20_000 },
     );
     expect(waiting).toMatchObject({ state: 'accepted', probe: { last: 'not_visible' } });
     expect(written('kept-lag')).toBe(0);

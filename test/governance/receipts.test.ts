@@ -103,7 +103,7 @@ describe('RE-2: a receipt that is lost, at a tracker that does not know repeated
     const key = keyFor('late');
     await arm('delay_write', 3_000);
     const callId = await startGranted('issue.comment', key);
-    await waitFor(async () => (await cluster.claim('web', callId))?.state === 'started', { timeoutMs: 10_000 });
+    await waitFor(async () => (await cluster.claim('web', callId))?.state === 'started', { timeoutMs: 20_000 });
     await client.cancelCall(callId);
     await cluster.waitForState(callId, ['unknown']);
     expect(written(key)).toBe(0);
@@ -172,7 +172,7 @@ describe('RE-4: a cancel or a deadline after the outside write began', () => {
   const startedWith = async (mode: FaultMode, delayMs: number, key: string, deadlineMs?: number) => {
     await arm(mode, delayMs);
     const callId = await startGranted('issue.comment', key, deadlineMs);
-    await waitFor(async () => (await cluster.claim('web', callId))?.state === 'started', { timeoutMs: 10_000 });
+    await waitFor(async () => (await cluster.claim('web', callId))?.state === 'started', { timeoutMs: 20_000 });
     return callId;
   };
 
@@ -247,10 +247,10 @@ describe('RE-2: kills on the way', () => {
     const key = keyFor('tracker');
     await arm('delay', 20_000);
     const callId = await startGranted('issue.comment', key);
-    await waitFor(() => written(key) === 1, { timeoutMs: 10_000 });
+    await waitFor(() => written(key) === 1, { timeoutMs: 20_000 });
     await cluster.killAll('tracker');
     await cluster.waitForState(callId, ['unknown']);
-    await waitFor(async () => (await cluster.call(callId))?.probe?.last === 'failed', { timeoutMs: 10_000 });
+    await waitFor(async () => (await cluster.call(callId))?.probe?.last === 'failed', { timeoutMs: 20_000 });
     await cluster.ensure('tracker');
     await endsOnce(callId, key);
   });

@@ -55,7 +55,7 @@ const lostComment = async (key: string): Promise<string> => {
 const happened = { resolution: 'happened', evidence: { kind: 'comment', ref: 'c1' }, note: 'seen' } as const;
 const entry = (callId: string) => cluster.ledger.unknowns.get(unknownKey(ADA.tenant, callId));
 const listed = async (client: FabricClient) => (await client.listUnknown()).unknown.map(({ callId }) => callId);
-const isListed = (callId: string) => waitFor(async () => (await listed(grace)).includes(callId), { timeoutMs: 10_000 });
+const isListed = (callId: string) => waitFor(async () => (await listed(grace)).includes(callId), { timeoutMs: 20_000 });
 
 describe('RE-2: an unknown call in sight of people', () => {
   it('is listed for who may resolve it and for who asked, with what it was about to do, and for nobody else', async () => {
@@ -69,7 +69,7 @@ describe('RE-2: an unknown call in sight of people', () => {
         const call = await grace.getUnknown(callId);
         return call.answered === 'absent' ? call : undefined;
       },
-      { timeoutMs: 10_000, what: 'the first answer' },
+      { timeoutMs: 20_000, what: 'the first answer' },
     );
     expect(shown).toMatchObject({ callId, tool: { name: 'issue.comment' }, reconciling: true, doubt: false });
     expect(shown.what).toContain('about sight');
@@ -84,7 +84,7 @@ describe('RE-2: an unknown call in sight of people', () => {
     const { callId } = await ada.startCall({ taskId, tool: 'issue.comment', args });
     await cluster.grant(callId);
     await cluster.waitForState(callId, ['unknown']);
-    await waitFor(async () => (await cluster.call(callId))?.probe?.last === 'not_visible', { timeoutMs: 10_000 });
+    await waitFor(async () => (await cluster.call(callId))?.probe?.last === 'not_visible', { timeoutMs: 20_000 });
     await setTracker(cluster.trackerAddress, { searchLagMs: 0 });
     const end = await cluster.waitForState(callId, ['ok', 'error']);
     expect(end).toMatchObject({ state: 'ok', result: { evidence: [{ kind: 'resource' }, { kind: 'query' }] } });
@@ -100,7 +100,7 @@ describe('RE-2: an unknown call in sight of people', () => {
     });
     await cluster.grant(callId);
     await cluster.waitForState(callId, ['ok']);
-    await waitFor(async () => (await entry(callId)) === undefined, { timeoutMs: 10_000 });
+    await waitFor(async () => (await entry(callId)) === undefined, { timeoutMs: 20_000 });
     await expect(grace.getUnknown(callId)).rejects.toMatchObject({ type: 'not_unknown' });
   });
 
@@ -205,7 +205,7 @@ describe('RE-2: a resolution', () => {
     await cluster.waitForState(callId, ['unknown']);
     await grace.resolveUnknown(callId, { resolution: 'did_not_happen' });
     paused.kill('SIGCONT');
-    const late = await waitFor(async () => (await cluster.call(callId))?.late, { timeoutMs: 15_000 }).catch(
+    const late = await waitFor(async () => (await cluster.call(callId))?.late, { timeoutMs: 20_000 }).catch(
       () => undefined,
     );
     const end = await cluster.call(callId);

@@ -160,7 +160,7 @@ describe('WB-4: the tracker through a real way out', () => {
     const { end, begun } = await comment('revoked', {
       permit,
       async during() {
-        await waitFor(() => written('revoked') === 1, { timeoutMs: 10_000 });
+        await waitFor(() => written('revoked') === 1, { timeoutMs: 20_000 });
         await egress.revoke({ callId: permit.callId, epoch: 1 });
       },
     });
