@@ -1,4 +1,6 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Shown } from '../credential-source.ts';
 import type { Rule } from '../decide/compile-rules.ts';
 import { ruleForRequest } from '../decide/decide.ts';
@@ -10,6 +12,7 @@ import { checkRequest, endToEnd, type Headers, headBytes, requestHeaders } from 
 import { maskSecrets, type SecretMask } from './mask-secrets.ts';
 import type { Outlet } from './outlet.ts';
 import { pass } from './pass.ts';
+import { unpack } from './unpack.ts';
 import { tell, type Way } from './way.ts';
 
 interface Allowed {
@@ -34,7 +37,7 @@ const allow = async (ctx: EgressContext, way: Way, req: IncomingMessage, text: s
   const rule = ruleForRequest(way.rules, method, path);
   const shown = await shownFor(ctx, way, rule, method, path);
   const mask = maskSecrets(shown.secrets);
-  // What comes packed cannot be looked through.
+  // What comes packed has to be unpacked to be looked through.
   const injected = mask === undefined ? shown.headers : { ...shown.headers, 'accept-encoding': 'identity' };
   return { rule, method, path, mask, as: shown.as, headers: requestHeaders(req, way.target, way.scheme, injected) };
 };
@@ -128,7 +131,7 @@ const exchange = (
     reject(new Refused('response_malformed'));
   });
   asked.once('response', (answer) => {
-    answerWith(way, allowed.mask, answer, res).then(() => {
+    answerWith(way, allowed, answer, res).then(() => {
       res.off('close', onClientGone);
       resolve();
     }, reject);
@@ -145,19 +148,37 @@ const brokenBy = (thrown: NodeJS.ErrnoException, isSent: boolean): Refused => {
   return new Refused(isSent ? 'host_broke' : 'connect_failed', thrown);
 };
 
+/** What the client is given: as it came, or looked through for what must not come back. */
 const answerWith = async (
   { connection }: Way,
-  mask: SecretMask | undefined,
+  { mask, method }: Pick<Allowed, 'mask' | 'method'>,
   answer: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> => {
   const came = endToEnd(answer.rawHeaders);
-  const headers = mask?.headers(came) ?? came;
-  connection.count('in', headBytes(`${answer.statusMessage}`, headers));
-  res.writeHead(answer.statusCode ?? 502, headers);
+  const { headers, layers } = mask === undefined ? { headers: came, layers: [] } : unpack(answer, came, method);
+  const shown = mask?.headers(headers) ?? headers;
+  connection.count('in', headBytes(`${answer.statusMessage}`, shown));
+  res.writeHead(answer.statusCode ?? 502, shown);
   res.flushHeaders();
   if (mask === undefined) return pass(answer, res, connection, 'in');
-  const body = mask.body();
-  body.pipe(res);
-  await pass(answer, body, connection, 'in');
+  const stages = [...layers, ...(layers.length === 0 ? [] : [counting(connection)]), mask.body()] as const;
+  const looked = pipeline([...stages, res]).catch((thrown: unknown) => {
+    throw thrown instanceof Refused ? thrown : new Refused('response_malformed', thrown);
+  });
+  const [first = res] = stages;
+  await Promise.all([looked, pass(answer, first, connection, 'in')]);
 };
+
+/** What was packed counts in its whole size too. */
+const counting = (connection: Way['connection']): Transform =>
+  new Transform({
+    transform(chunk: Buffer, _, done) {
+      try {
+        connection.count('in', chunk.length);
+        done(null, chunk);
+      } catch (thrown) {
+        done(thrown as Error);
+      }
+    },
+  });
