@@ -51,6 +51,15 @@ const extensionsOf = (hosts: readonly string[] | undefined): object[] =>
         { name: 'subjectAltName', altNames: altNames(hosts) },
       ];
 
+/**
+ * Hexadecimal digits of a number above zero in its shortest form, as DER wants it: with a zero byte before it, whoever
+ * checks the certificate refuses it.
+ */
+export const serialNumber = (random: Buffer): string => {
+  const [first = 0, ...rest] = random;
+  return Buffer.from([(first & 0x3f) | 0x40, ...rest]).toString('hex');
+};
+
 /** An X.509 certificate over the public key (PEM), as PEM. The signature is made by node: forge has none in native code. */
 export const createCertificate = (
   { name, hosts, notBefore, notAfter, issuer }: CertificateOptions,
@@ -60,7 +69,7 @@ export const createCertificate = (
   const certificate = pki.createCertificate();
   const subject = [{ name: 'commonName', value: name.slice(0, 64) }];
   certificate.publicKey = pki.publicKeyFromPem(publicKey);
-  certificate.serialNumber = `00${randomBytes(15).toString('hex')}`;
+  certificate.serialNumber = serialNumber(randomBytes(16));
   certificate.validity = { notBefore, notAfter };
   certificate.setSubject(subject);
   certificate.setIssuer(issuer === undefined ? subject : pki.certificateFromPem(issuer.cert).subject.attributes);
