@@ -1,4 +1,8 @@
-import type { Revocation } from './permit-table.ts';
+export interface Revocation {
+  readonly callId: string;
+  /** Permits of this epoch and of all before it end. */
+  readonly epoch: number;
+}
 
 /** Revocations that came to this process, the newest `most` of them. */
 export class Floors {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { EgressPermit } from '@toolfabric/contract';
 import type { Clock } from '@toolfabric/kernel';
 import { Refused } from '../refuse.ts';
-import { Floors } from './floors.ts';
+import { Floors, type Revocation } from './floors.ts';
 import { type Closed, OpenPermit } from './open-permit.ts';
 import { endOf } from './read-permit.ts';
 import { Spending } from './spending.ts';
@@ -14,12 +14,6 @@ export interface FloorSource {
 
 /** Without stored floors, what this process was told is all there is. */
 export const noFloors: FloorSource = { floorOf: () => Promise.resolve(0) };
-
-export interface Revocation {
-  readonly callId: string;
-  /** Permits of this epoch and of all before it end. */
-  readonly epoch: number;
-}
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64');

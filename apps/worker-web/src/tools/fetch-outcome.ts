@@ -6,9 +6,9 @@ import { cleanUntrusted } from '../content/clean-untrusted.ts';
 import type { Content } from '../content/read-content.ts';
 import { type TextWindow, windowText } from '../content/window-text.ts';
 import type { Fetched } from '../fetch/fetched.ts';
+import type { FetchArgs } from './fetch-args.ts';
 import { parseAddress } from './parse-address.ts';
 import type { Copy } from './store-copies.ts';
-import type { FetchArgs } from './url-fetch.ts';
 
 export interface Reading {
   readonly fetched: Fetched;

@@ -1,21 +1,12 @@
 import { FabricError } from '@toolfabric/kernel';
 import { defineTool, type ToolContext } from '@toolfabric/worker-runtime';
-import { z } from 'zod';
-import { CONTENT_FORMATS, readContent } from '../content/read-content.ts';
+import { readContent } from '../content/read-content.ts';
 import type { Driver } from '../driver.ts';
 import { fetchAddress } from '../fetch/fetch-address.ts';
+import { FetchArgs } from './fetch-args.ts';
 import { fetchOutcome, type Reading } from './fetch-outcome.ts';
 import { parseAddress } from './parse-address.ts';
 import { storeBody, storeText } from './store-copies.ts';
-
-const Args = z.strictObject({
-  url: z.string(),
-  method: z.enum(['GET', 'HEAD']).default('GET'),
-  format: z.enum(CONTENT_FORMATS).default('markdown'),
-  from: z.int().min(0).default(0),
-  max_chars: z.int().min(200).max(40_000).default(16_000),
-});
-export type FetchArgs = z.infer<typeof Args>;
 
 const read = async (driver: Driver, ctx: ToolContext, args: FetchArgs): Promise<Reading> => {
   const { egress, signal, actor } = ctx;
@@ -34,7 +25,7 @@ export const urlFetchTool = (driver: Driver) =>
   defineTool({
     handler: 'url.fetch',
     effect: 'none',
-    args: Args,
+    args: FetchArgs,
     async handle(ctx, args) {
       const reading = await read(driver, ctx, args);
       const { fetched, content, text } = reading;
