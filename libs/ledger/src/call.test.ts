@@ -102,9 +102,9 @@ describe('events of a call', () => {
   it('RE-2: a second run takes result and end out of the record, and keeps what it needs to run', () => {
     const unknown = advanceCall(sampleCall(), end('unknown')) as CallRecord;
     expect(advanceCall(unknown, { type: 'requeue', epoch: 2 })).toEqual(sampleCall({ epoch: 2, unknownAt: 5_000 }));
-    const probed = advanceCall(unknown, { type: 'probed', asked: 3, nextAt: 9_000 }) as CallRecord;
-    expect(probed.probe).toEqual({ asked: 3, nextAt: 9_000 });
-    const again = sampleCall({ epoch: 2, unknownAt: 5_000, probe: { asked: 3, nextAt: 0 } });
+    const probed = advanceCall(unknown, { type: 'probed', asked: 1, nextAt: 9_000 }) as CallRecord;
+    expect(probed.probe).toEqual({ asked: 1, nextAt: 9_000 });
+    const again = sampleCall({ epoch: 2, unknownAt: 5_000, probe: { asked: 1, nextAt: 0 } });
     expect(advanceCall(probed, { type: 'requeue', epoch: 2 })).toEqual(again);
   });
 
@@ -171,6 +171,15 @@ describe('events of a call', () => {
     expect(waiting).toEqual({ ...call, epoch: 2, notBefore: 9_000 });
     expect(advanceCall(call, { ...event, elsewhere: true })?.pin).toBeUndefined();
     expect(advanceCall(waiting as CallRecord, { type: 'requeue', epoch: 3 })).toEqual(sampleCall({ epoch: 3 }));
+  });
+
+  it('RE-2: of two who ask at once one alone asks, and the other says nothing of the fence of that question', () => {
+    const unknown = sampleCall({ state: 'unknown', probe: { asked: 2, nextAt: 0 } });
+    const first = advanceCall(unknown, { type: 'probed', asked: 3, nextAt: 9_000 }) as CallRecord;
+    expect(advanceCall(first, { type: 'probed', asked: 3, nextAt: 9_500, fenced: true })).toBeUndefined();
+    expect(advanceCall(first, { type: 'probed', asked: 2, nextAt: 9_500, fenced: true })).toBeUndefined();
+    const second = advanceCall(first, { type: 'probed', asked: 4, nextAt: 9_500, fenced: true });
+    expect(second?.probe).toMatchObject({ asked: 4, fenced: { epoch: 1, from: 4 } });
   });
 
   it('keeps the last eight late results, in order', () => {

@@ -135,6 +135,12 @@ const clearHistory = ({ probe, ...call }: CallRecord): CallRecord => ({
   ...(probe === undefined ? {} : { probe: { asked: probe.asked, nextAt: 0 } }),
 });
 
+/**
+ * Each number is given once: of two who ask at once the second has sent nothing, and what it saw of the fence is not said
+ * of the question of the first.
+ */
+const isNext = ({ probe }: CallRecord, asked: number): boolean => asked === (probe?.asked ?? 0) + 1;
+
 /** The first question behind the fence of an epoch is the one that counts from. */
 const fencedBy = ({ epoch, probe }: CallRecord, { asked, fenced }: Extract<CallEvent, { type: 'probed' }>) =>
   fenced !== true || probe?.fenced?.epoch === epoch ? {} : { fenced: { epoch, from: asked } };
@@ -175,7 +181,7 @@ export const advanceCall = (call: CallRecord, event: CallEvent): CallRecord | un
     case 'end':
       return end(call, event);
     case 'probed':
-      return isAsking(call)
+      return isAsking(call) && isNext(call, event.asked)
         ? { ...call, probe: { ...call.probe, asked: event.asked, nextAt: event.nextAt, ...fencedBy(call, event) } }
         : undefined;
     case 'answered':
