@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { EgressRule } from '@toolfabric/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certificateFor, testAuthority } from './testing/certificates.ts';
@@ -60,6 +60,30 @@ describe('a revocation while bytes flow', () => {
       await expect.poll(() => egress.attempts.at(-1)).toMatchObject({ verdict: 'closed', reason: 'permit_revoked' });
       const after = egress.attempts.at(-1)?.bytesOut ?? 0;
       expect(after).toBeGreaterThan(100_000);
+    },
+  );
+
+  it.each(['passed through', 'read'])(
+    'protocol 7: to a host that reads nothing and says nothing, what waits in the kernel is not sent (%s)',
+    async (how) => {
+      const read = how === 'read';
+      let held: IncomingMessage | undefined;
+      const silent = await openPeer(await certificateFor([HOST], outside), (req) => {
+        held = req.pause();
+      });
+      const rule = { host: HOST, ports: [silent.port], addresses: ['127.0.0.0/8'] };
+      const permit = permitFor([read ? { ...rule, methods: ['POST'] } : rule]);
+      const { socket } = await egress.tunnel(`${HOST}:${silent.port}`, await egress.open(permit));
+      const secured = await secureTunnel(socket, HOST, read ? inside.cert : outside.cert);
+      secured.on('error', () => {});
+      const body = 'y'.repeat(400_000);
+      secured.write(`POST / HTTP/1.1\r\nhost: ${HOST}:${silent.port}\r\ncontent-length: 400000\r\n\r\n${body}`);
+      await expect.poll(() => silent.seen.length, { timeout: 15_000 }).toBe(1);
+      expect(await egress.revoke({ callId: permit.callId, epoch: 1 })).toEqual({ closed: 1 });
+      held?.resume();
+      // Not an orderly end, before which all of it would still come.
+      await expect.poll(() => silent.resets, { timeout: 15_000 }).toBe(1);
+      await silent.stop();
     },
   );
 

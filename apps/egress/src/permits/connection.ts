@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { EgressRefusal } from '@toolfabric/contract';
 import { Refused } from '../refuse.ts';
 import type { Spending } from './spending.ts';
@@ -79,8 +80,10 @@ export class Connection {
     clearTimeout(this.#idle);
     clearTimeout(this.#whole);
     this.#abort.abort();
+    const sockets = [...this.#sockets.keys()];
+    if (reason !== undefined) sockets.forEach(resetWhenDestroyed);
     // TLS before what it runs over: the other way round the process would crash.
-    for (const socket of [...this.#sockets.keys()].reverse()) drop(socket, reason !== undefined);
+    for (const socket of sockets.reverse()) socket.destroy();
     this.#finish();
   }
 
@@ -89,13 +92,23 @@ export class Connection {
   }
 }
 
-/** With a reset where there is a TCP connection: bytes that wait in the kernel are not sent either. */
 const drop = (socket: Socket, reset: boolean): void => {
-  if (socket.destroyed) return;
-  try {
-    if (!reset || socket.remoteFamily === undefined) socket.destroy();
-    else socket.resetAndDestroy();
-  } catch {
-    socket.destroy();
-  }
+  if (reset) resetWhenDestroyed(socket);
+  socket.destroy();
+};
+
+/**
+ * The end of a TCP connection, by whomever, is a reset from now on: bytes that wait in the kernel are not sent either.
+ * TLS over it destroys it by itself, and would else let them go.
+ */
+const resetWhenDestroyed = (socket: Socket): void => {
+  if (socket.destroyed || socket instanceof TLSSocket || socket.remoteFamily === undefined) return;
+  socket.destroy = (thrown) => {
+    Reflect.deleteProperty(socket, 'destroy');
+    try {
+      return socket.resetAndDestroy();
+    } catch {
+      return socket.destroy(thrown);
+    }
+  };
 };

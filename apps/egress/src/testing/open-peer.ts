@@ -1,6 +1,6 @@
 import { createServer as createPlain, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Pem } from '../tls/create-authority.ts';
 
 export interface Peer {
@@ -9,6 +9,8 @@ export interface Peer {
   readonly seen: { method: string; url: string; headers: IncomingMessage['headers']; raw: readonly string[] }[];
   /** Bytes of bodies that reached it. */
   bytes: number;
+  /** Connections with a request that were reset. */
+  resets: number;
   stop(): Promise<void>;
 }
 
@@ -28,14 +30,21 @@ export const openPeer = async (
     });
     answer(req, res);
   };
+  const onConnection = (socket: Socket): void => {
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'ECONNRESET') peer.resets += 1;
+    });
+  };
   const server: Server =
     certificate === undefined ? createPlain(onRequest) : createSecure({ ...certificate }, onRequest);
   server.keepAliveTimeout = 60_000;
+  server.on(certificate === undefined ? 'connection' : 'secureConnection', onConnection);
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const peer: Peer = {
     port: (server.address() as AddressInfo).port,
     seen: [],
     bytes: 0,
+    resets: 0,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
