@@ -63,10 +63,10 @@ describe('a revocation while bytes flow', () => {
     },
   );
 
-  it.each(['passed through', 'read'])(
+  it.each(['passed through', 'read', 'read, by a client that died'])(
     'protocol 7: to a host that reads nothing and says nothing, what waits in the kernel is not sent (%s)',
     async (how) => {
-      const read = how === 'read';
+      const [read, died] = [how.startsWith('read'), how.endsWith('died')];
       let held: IncomingMessage | undefined;
       const silent = await openPeer(await certificateFor([HOST], outside), (req) => {
         held = req.pause();
@@ -79,7 +79,10 @@ describe('a revocation while bytes flow', () => {
       const body = 'y'.repeat(400_000);
       secured.write(`POST / HTTP/1.1\r\nhost: ${HOST}:${silent.port}\r\ncontent-length: 400000\r\n\r\n${body}`);
       await expect.poll(() => silent.seen.length, { timeout: 15_000 }).toBe(1);
-      expect(await egress.revoke({ callId: permit.callId, epoch: 1 })).toEqual({ closed: 1 });
+      const isClosed = () => egress.attempts.some((one) => one.verdict === 'closed' && one.port === silent.port);
+      if (died) socket.destroy();
+      if (died) await expect.poll(isClosed, { timeout: 15_000 }).toBe(true);
+      expect(await egress.revoke({ callId: permit.callId, epoch: 1 })).toEqual({ closed: died ? 0 : 1 });
       held?.resume();
       // Not an orderly end, before which all of it would still come.
       await expect.poll(() => silent.resets, { timeout: 15_000 }).toBe(1);

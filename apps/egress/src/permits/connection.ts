@@ -28,6 +28,7 @@ export class Connection {
   readonly #idle: NodeJS.Timeout;
   readonly #whole: NodeJS.Timeout;
   #ended = false;
+  #cut = false;
 
   constructor(spending: Spending, limits: ConnectionLimits) {
     this.#spending = spending;
@@ -47,12 +48,13 @@ export class Connection {
     const onError = () => {};
     const onClose = () => {
       this.#sockets.delete(socket);
-      if (leads) this.end();
+      // Whoever might still be told to take it back is gone: nothing goes on by itself.
+      if (leads) this.end(undefined, true);
       this.#finish();
     };
     socket.on('error', onError).once('close', onClose);
     this.#sockets.set(socket, () => socket.off('error', onError).off('close', onClose));
-    if (this.#ended) drop(socket, this.reason !== undefined);
+    if (this.#ended) drop(socket, this.#cut);
   }
 
   /** Gives a socket of the client back, for its next request. */
@@ -72,16 +74,17 @@ export class Connection {
     this.bytes[direction] += bytes;
   }
 
-  /** Ends both sides. Without a reason it was the end that client and host wanted. */
-  end(reason?: EgressRefusal): void {
+  /** Ends both sides. Without a reason it was the end that client and host wanted; `cut`: what waits is not sent. */
+  end(reason?: EgressRefusal, cut = reason !== undefined): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#cut = cut;
     this.reason = reason;
     clearTimeout(this.#idle);
     clearTimeout(this.#whole);
     this.#abort.abort();
     const sockets = [...this.#sockets.keys()];
-    if (reason !== undefined) sockets.forEach(resetWhenDestroyed);
+    if (cut) sockets.forEach(resetWhenDestroyed);
     // TLS before what it runs over: the other way round the process would crash.
     for (const socket of sockets.reverse()) socket.destroy();
     this.#finish();

@@ -43,7 +43,7 @@ const forwardOnce = async (
   tellEnd(ctx, way);
   res.once('close', () => {
     way.connection.release(socket);
-    way.connection.end();
+    way.connection.end(undefined, !res.writableFinished);
   });
   await forwardRequest(ctx, way, new Outlet(ctx, way), req, res, path);
 };
