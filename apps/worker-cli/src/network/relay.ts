@@ -14,17 +14,21 @@ import { meaningOf, type RefusedHost, RefusedHosts, reasonOf } from './refused-h
 
 /** Connections of one call at a time; the egress has a bound of its own for each permit. */
 const MOST_CONNECTIONS = 64;
+/** Requests of one call that wait for their end: more come only from who asks on and on without reading an answer. */
+const MOST_REQUESTS = 2 * MOST_CONNECTIONS;
 
-/** Of this connection alone, and what the relay says itself. */
+/** Of this connection alone, and what the relay says itself. Trailers are not passed on. */
 const OWN_HEADERS = new Set([
   'connection',
   'expect',
   'keep-alive',
   'proxy-authorization',
   'proxy-connection',
+  'te',
+  'trailer',
   'upgrade',
 ]);
-const OWN_ANSWER_HEADERS = new Set(['connection', 'keep-alive']);
+const OWN_ANSWER_HEADERS = new Set(['connection', 'keep-alive', 'trailer']);
 
 const without = (raw: readonly string[], left: ReadonlySet<string>): string[] => {
   const kept: string[] = [];
@@ -55,6 +59,15 @@ const breakOff = (socket: Duplex): void => {
   else socket.destroy();
 };
 
+/** What a program or a host says, and Node.js would throw for, costs its connection and nothing of this worker. */
+const orBreakOff = (socket: Duplex, step: () => void): void => {
+  try {
+    step();
+  } catch {
+    breakOff(socket);
+  }
+};
+
 /**
  * Stands between the programs of one call and the egress: takes connections on a socket that listens inside the sandbox
  * of the call, and passes what they ask on to the egress with the leave of the call, which never enters the sandbox. What
@@ -69,14 +82,17 @@ export class Relay {
   readonly #reached = new WeakSet<ClientRequest>();
   readonly refused = new RefusedHosts();
   #inside: Server | undefined;
+  #waiting = 0;
   #isClosed = false;
 
   constructor(proxy: EgressProxy) {
     this.#proxy = proxy;
     this.#authorization = `Basic ${Buffer.from(`call:${proxy.token}`).toString('base64')}`;
     this.#http = createServer({ requestTimeout: 0 });
-    this.#http.on('request', (asked, answer) => this.#forward(asked, answer));
-    this.#http.on('connect', (asked, client, head) => this.#connect(asked.url ?? '', client, head));
+    this.#http.on('request', (asked, answer) => orBreakOff(asked.socket, () => this.#forward(asked, answer)));
+    this.#http.on('connect', (asked, client, head) =>
+      orBreakOff(client, () => this.#connect(asked.url ?? '', client, head)),
+    );
   }
 
   /** To be called in the step in which the socket arrived: what connects before is lost. */
@@ -148,7 +164,16 @@ export class Relay {
     // A request to the egress itself: no program has any business with that.
     if (!ABSOLUTE.test(url)) return refuse(answer, 'target_malformed', '(no host)');
     const host = hostIn(url);
+    if (asked.socket.destroyed) return;
+    if (this.#waiting >= MOST_REQUESTS) {
+      this.refused.note(host, 'too_many_connections');
+      return breakOff(asked.socket);
+    }
     const sent = this.#ask(method, url, without(asked.rawHeaders, OWN_HEADERS));
+    this.#waiting += 1;
+    sent.once('close', () => {
+      this.#waiting -= 1;
+    });
     answer.once('close', () => sent.destroy());
     sent.once('error', () => {
       if (answer.headersSent || this.#reached.has(sent)) return breakOff(asked.socket);
@@ -158,8 +183,10 @@ export class Relay {
     sent.once('response', (got) => {
       const reason = reasonOf(got.headers);
       if (reason !== undefined) this.refused.note(host, reason);
-      answer.writeHead(got.statusCode ?? 502, got.statusMessage ?? '', without(got.rawHeaders, OWN_ANSWER_HEADERS));
-      pipeline(got, answer, (failed) => failed && breakOff(asked.socket));
+      orBreakOff(asked.socket, () => {
+        answer.writeHead(got.statusCode ?? 502, without(got.rawHeaders, OWN_ANSWER_HEADERS));
+        pipeline(got, answer, (failed) => failed && breakOff(asked.socket));
+      });
     });
     pipeline(asked, sent, () => {});
   }
