@@ -10,7 +10,7 @@ type Scheme = NonNullable<EgressRule['scheme']>;
 
 const USUAL_PORT = { https: 443, http: 80 } as const;
 const HAS_SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
-const HOST_AND_PORT = /^[^/@:]+:(\d{1,5})(?:\/|$)/;
+const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^/@:]+):(\d{1,5})(?:\/|$)/;
 
 /** The schemes that a text may mean under the contract: the one that it names, or each that is allowed. */
 const schemesOf = (text: string, { schemes = ['https'] }: FromArguments): readonly Scheme[] => {
