@@ -131,10 +131,13 @@ const exchange = (
     reject(new Refused('response_malformed'));
   });
   asked.once('response', (answer) => {
-    answerWith(way, allowed, answer, res).then(() => {
-      res.off('close', onClientGone);
-      resolve();
-    }, reject);
+    answerWith(way, allowed, answer, res).then(
+      () => {
+        res.off('close', onClientGone);
+        resolve();
+      },
+      (thrown: unknown) => reject(spoiltBy(thrown)),
+    );
   });
   pass(req, asked, connection, 'out').catch((thrown: unknown) => {
     asked.destroy();
@@ -147,6 +150,12 @@ const brokenBy = (thrown: NodeJS.ErrnoException, isSent: boolean): Refused => {
   if (thrown.code?.startsWith('HPE_')) return new Refused('response_malformed', thrown);
   return new Refused(isSent ? 'host_broke' : 'connect_failed', thrown);
 };
+
+/** The host had the request by then: whatever is wrong with its answer is never said to be wrong with what was asked. */
+const spoiltBy = (thrown: unknown): Refused =>
+  thrown instanceof Refused && thrown.reason !== 'request_malformed'
+    ? thrown
+    : new Refused('response_malformed', thrown);
 
 /** What the client is given: as it came, or looked through for what must not come back. */
 const answerWith = async (
