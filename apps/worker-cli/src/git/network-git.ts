@@ -19,14 +19,28 @@ const SETTINGS = [
   'http.followRedirects=false',
 ];
 
-/** What the way out refused is why git failed. */
+/** What git says of these, in words of ours: much of what it says there was written by the other side. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/could not read (?:Username|Password)|Authentication failed|error: 401/i, 'the repository asks who is there'],
+  [/error: 403/i, 'the repository refuses this'],
+  [/repository .* not found|error: 404/i, 'there is no repository at that address'],
+  [/certificate/i, 'the certificate of the host is not good'],
+  [/redirect/i, 'the host sends elsewhere, which is not followed'],
+  [/\[rejected\].*stale info|fetch first|non-fast-forward/i, 'the branch over there moved meanwhile'],
+  [/\[remote rejected\]/i, 'the repository rejected the commit'],
+];
+
+const meaningOf = (said: string): string =>
+  MEANINGS.find(([pattern]) => pattern.test(said))?.[1] ?? 'the other side did not do it, or gave no whole answer';
+
+/** What the way out refused is why git failed. Nothing is told in the words of the other side (RS-6). */
 const refuse = (end: ConfinedEnd, { list: [first] }: RefusedHosts, ctx: ToolContext): void => {
   if (first !== undefined && end.ending === 'exited' && end.code !== 0)
     throw new FabricError(
       first.reason === 'egress_unavailable' ? 'egress_unavailable' : 'egress_refused',
       `${first.reason}: ${first.host}`,
     );
-  refuseGitEnd(end, ctx);
+  refuseGitEnd({ ...end, errors: meaningOf(end.errors) }, ctx);
 };
 
 /**
