@@ -50,6 +50,19 @@ describe('a tunnel that is passed through', () => {
     expect(peer.seen.length).toBe(before);
   });
 
+  it('SB-2: stays one where plain HTTP is permitted on the same port too, and nothing else may speak there', async () => {
+    const rule = ruleFor('shop.example.com');
+    const permit = permitFor([rule, { ...rule, scheme: 'http' }]);
+    const token = await egress.open(permit);
+    const { socket } = await egress.tunnel(`shop.example.com:${peer.port}`, token);
+    const secured = await secureTunnel(socket, 'shop.example.com', outside.cert);
+    expect((await exchangeRaw(secured, GET)).body).toContain('hello GET /a');
+    const before = peer.seen.length;
+    const other = await egress.tunnel(`shop.example.com:${peer.port}`, token);
+    await expect(secureTunnel(other.socket, 'evil.example.com', outside.cert)).rejects.toThrow();
+    expect(peer.seen.length).toBe(before);
+  });
+
   it('takes a handshake in pieces of one byte', async () => {
     const token = await egress.open(permitFor([ruleFor('shop.example.com')]));
     const { socket } = await egress.tunnel(`shop.example.com:${peer.port}`, token);

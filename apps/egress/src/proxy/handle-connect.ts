@@ -65,16 +65,23 @@ const end = (way: Opened | undefined, client: Socket, reason: ReturnType<typeof 
 const openTunnel = async (ctx: EgressContext, tunnels: TunnelServer, way: Opened, client: Socket): Promise<void> => {
   way.connection.hold(client, true);
   tellEnd(ctx, way);
-  const [first] = way.rules;
-  if (first !== undefined && way.rules.every(({ reads }) => !reads)) return passThrough(ctx, way, first, client);
+  const unread = unreadRule(way.rules);
+  if (unread !== undefined) return passThrough(ctx, way, unread, client);
   client.write(ESTABLISHED);
   const type = await peek(client, (bytes) => bytes[0], ctx.limits);
   const scheme = type === TLS_RECORD ? 'https' : 'http';
   const rules = rulesFor(way.rules, way.target, scheme);
   if (scheme === 'http') return tunnels.take(client, { ...way, scheme, rules });
+  // The rules for plain HTTP on this port are not about TLS.
+  const passed = unreadRule(rules);
+  if (passed !== undefined) return passThrough(ctx, way, passed, client, '');
   await checkHello(ctx, way.target, client);
   tunnels.take(terminate(ctx, way, client), { ...way, scheme, rules });
 };
+
+/** The first of rules none of which needs the exchange to be read. */
+const unreadRule = (rules: readonly Rule[]): Rule | undefined =>
+  rules.every(({ reads }) => !reads) ? rules[0] : undefined;
 
 /** The name in the handshake must be the host; an address has none. */
 const checkHello = async (ctx: EgressContext, target: Target, client: Socket): Promise<void> => {
@@ -82,9 +89,15 @@ const checkHello = async (ctx: EgressContext, target: Target, client: Socket): P
   if (name !== (target.address === undefined ? target.host : undefined)) throw new Refused('tls_name');
 };
 
-const passThrough = async (ctx: EgressContext, way: Opened, rule: Rule, client: Socket): Promise<void> => {
+const passThrough = async (
+  ctx: EgressContext,
+  way: Opened,
+  rule: Rule,
+  client: Socket,
+  answer = ESTABLISHED,
+): Promise<void> => {
   const upstream = await openTcp(ctx, way, rule);
-  client.write(ESTABLISHED);
+  client.write(answer);
   await checkHello(ctx, way.target, client);
   const { host, port } = way.target;
   const address = upstream.remoteAddress ?? '';
