@@ -41,7 +41,10 @@ afterAll(async () => {
   await peer.stop();
 });
 
-const ask = async (what: string, { method = 'GET', credential = true, maxBytes = 50_000_000 } = {}) => {
+const ask = async (
+  what: string,
+  { method = 'GET', credential = true, maxBytes = 50_000_000, more = [] as string[] } = {},
+) => {
   const rule = {
     host: 'shop.example.com',
     scheme: 'http' as const,
@@ -51,7 +54,7 @@ const ask = async (what: string, { method = 'GET', credential = true, maxBytes =
   };
   const token = await egress.open(permitFor([rule], { maxBytes }));
   const address = `shop.example.com:${peer.port}`;
-  const lines = [`${method} http://${address}/${what} HTTP/1.1`, `host: ${address}`, 'connection: close'];
+  const lines = [`${method} http://${address}/${what} HTTP/1.1`, `host: ${address}`, 'connection: close', ...more];
   const text = `${[...lines, `proxy-authorization: ${basic(token)}`].join('\r\n')}\r\n\r\n`;
   return exchangeRaw(connect(egress.socketPath), text);
 };
@@ -81,6 +84,13 @@ describe('PO-11: a secret that a host sends back packed', () => {
   it('counts in its whole size: a small answer that is large fills the bytes of the permit', async () => {
     expect((await ask('bomb', { maxBytes: 100_000 })).body.length).toBeLessThan(200_000);
     expect(egress.attempts.at(-1)).toMatchObject({ reason: 'budget_exceeded' });
+  });
+
+  it('is not asked for in parts, in which nobody would know it', async () => {
+    await ask('identity', { more: ['Range: bytes=0-20', 'If-Range: "1"'] });
+    expect(peer.seen.at(-1)?.headers).not.toHaveProperty('range');
+    await ask('identity', { more: ['Range: bytes=0-20'], credential: false });
+    expect(peer.seen.at(-1)?.headers.range).toBe('bytes=0-20');
   });
 
   it('asks for no body where there is none', async () => {

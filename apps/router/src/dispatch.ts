@@ -7,6 +7,7 @@ import { askHistory } from './ask-probe.ts';
 import { callEvent } from './call-events.ts';
 import { changeCall, readCall } from './change-call.ts';
 import { closeCall, endCall } from './close-call.ts';
+import { revokeEarlier } from './egress/fence-call.ts';
 import { leaveResource, takeResource } from './resource-lease.ts';
 import type { RouterContext, StoredCall } from './router-context.ts';
 import { releaseOperation, takeOperation } from './take-operation.ts';
@@ -33,6 +34,7 @@ export const publishWork = async (ctx: RouterContext, stored: StoredCall): Promi
     const { callId, epoch, pin } = call;
     const watermark = call.decidedAgain ? call.watermark : undefined;
     const id = workMessageId(callId, epoch, pin, watermark);
+    await revokeEarlier(ctx, call);
     const { sequence } = await ctx.ports.work.publish(call.kind, subject, id, data);
     const under = watermark === undefined ? {} : { watermark };
     const sent = { epoch, sequence, ...(pin === undefined ? {} : { pin }), ...under };

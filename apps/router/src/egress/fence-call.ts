@@ -27,6 +27,14 @@ export const revokeEgress = async (ctx: RouterContext, call: CallRecord): Promis
 };
 
 /**
+ * Before the next attempt of a call is sent out: nothing of the attempts before it goes out any more once their egress
+ * hears of it, and they open no permit. No fence: nobody is waited for.
+ */
+export const revokeEarlier = async (ctx: RouterContext, call: CallRecord): Promise<void> => {
+  if (call.epoch > 1) await revokeEgress(ctx, { ...call, epoch: call.epoch - 1 });
+};
+
+/**
  * Protocol 7 (b): true when nothing of the present epoch can go out any more. The floor is stored first, so that an egress
  * that begins to live later finds it; then every living egress of the kind must answer that it has closed everything.
  * One that died, or does not answer, leaves it open: then absence proves nothing.
