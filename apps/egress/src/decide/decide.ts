@@ -8,11 +8,12 @@ const fitsHost = (rule: Rule, target: Target): boolean =>
   rule.any ||
   (rule.suffix ? target.address === undefined && target.host.endsWith(`.${rule.host}`) : target.host === rule.host);
 
-/** A prohibition means the whole of a suffix, itself too. */
-export const isExcepted = (except: readonly string[] = [], { host }: Target): boolean =>
+/** A prohibition means the whole of a suffix, itself too; one label alone is always one, as `*.` cannot stand before it. */
+export const isExcepted = (except: readonly string[] = [], { host }: Pick<Target, 'host'>): boolean =>
   except.some((pattern) => {
     const named = pattern.startsWith('*.') ? pattern.slice(2) : pattern;
-    return host === named || (named !== pattern && host.endsWith(`.${named}`));
+    const isWide = named !== pattern || !named.includes('.');
+    return host === named || (isWide && host.endsWith(`.${named}`));
   });
 
 /**
