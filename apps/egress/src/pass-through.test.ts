@@ -133,12 +133,26 @@ describe('its bounds', () => {
   });
 
   it('as many connections as the permit says, and one more once one has closed', async () => {
-    const token = await egress.open(permitFor([ruleFor('shop.example.com')], { maxConnections: 2 }));
+    const permit = permitFor([ruleFor('shop.example.com')], { maxConnections: 2 });
+    const [token, again] = [await egress.open(permit), await egress.open(permit)];
     const target = `shop.example.com:${peer.port}`;
     const [first] = [await egress.tunnel(target, token), await egress.tunnel(target, token)];
-    expect((await egress.tunnel(target, token)).refused).toMatchObject({ status: 429, reason: 'too_many_connections' });
+    for (const one of [token, again]) {
+      expect((await egress.tunnel(target, one)).refused).toMatchObject({ status: 429, reason: 'too_many_connections' });
+    }
     first?.socket.destroy();
     await expect.poll(async () => (await egress.tunnel(target, token)).refused).toBeUndefined();
+  });
+});
+
+describe('one execution', () => {
+  it('has its permit open so many times at once, and again once one is closed', async () => {
+    const permit = permitFor([ruleFor('shop.example.com')]);
+    const tokens: string[] = [];
+    for (let n = 0; n < 16; n += 1) tokens.push(await egress.open(permit));
+    await expect(egress.open(permit)).rejects.toThrow('too_many_connections');
+    await egress.close(tokens[0] ?? '');
+    await expect(egress.open(permit)).resolves.toBeTypeOf('string');
   });
 });
 

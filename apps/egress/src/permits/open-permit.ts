@@ -31,10 +31,14 @@ export class OpenPermit {
   connect(limits: ConnectionLimits): Connection {
     if (this.#reason !== undefined) throw new Refused(this.#reason);
     if (this.spending.isUsedUp) throw new Refused('budget_exceeded');
-    if (this.connections.size >= this.permit.maxConnections) throw new Refused('too_many_connections');
+    if (this.spending.connections >= this.permit.maxConnections) throw new Refused('too_many_connections');
     const connection = new Connection(this.spending, limits);
     this.connections.add(connection);
-    void connection.closed.then(() => this.connections.delete(connection));
+    this.spending.connections += 1;
+    void connection.closed.then(() => {
+      this.connections.delete(connection);
+      this.spending.connections -= 1;
+    });
     return connection;
   }
 

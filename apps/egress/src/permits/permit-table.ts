@@ -15,6 +15,8 @@ export interface FloorSource {
 /** Without stored floors, what this process was told is all there is. */
 export const noFloors: FloorSource = { floorOf: () => Promise.resolve(0) };
 
+/** Openings of the permit of one execution that stand at one time. */
+const MOST_OPENINGS = 16;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64');
 
@@ -42,11 +44,13 @@ export class PermitTable {
 
   /**
    * The token of a permit that was read. It stands in the table before the stored floor is read: a revocation that comes
-   * in between finds it there (protocol 7). Throws `permit_revoked`, `permits_full`, `floor_unreadable`.
+   * in between finds it there (protocol 7). Throws `permit_revoked`, `permits_full`, `floor_unreadable`,
+   * and `too_many_connections` for one that stands open too often.
    */
   async open(permit: EgressPermit): Promise<string> {
     if (this.#stopping) throw new Refused('stopping');
     if (this.#floors.covers(permit)) throw new Refused('permit_revoked');
+    if (this.#openingsOf(permit) >= MOST_OPENINGS) throw new Refused('too_many_connections');
     this.#makeRoom();
     const token = randomBytes(32).toString('base64url');
     const opened = new OpenPermit(permit, this.#spendingOf(permit));
@@ -104,9 +108,16 @@ export class PermitTable {
     await Promise.all([...this.#permits.values()].map((permit) => permit.end('stopping')));
   }
 
+  #ofExecution({ callId, epoch }: EgressPermit): OpenPermit[] {
+    return [...(this.#byCall.get(callId) ?? [])].filter((other) => other.permit.epoch === epoch);
+  }
+
+  #openingsOf(permit: EgressPermit): number {
+    return this.#ofExecution(permit).filter(({ reason }) => reason === undefined).length;
+  }
+
   #spendingOf(permit: EgressPermit): Spending {
-    const known = [...(this.#byCall.get(permit.callId) ?? [])].find((other) => other.permit.epoch === permit.epoch);
-    return known?.spending ?? new Spending(permit.maxBytes);
+    return this.#ofExecution(permit)[0]?.spending ?? new Spending(permit.maxBytes);
   }
 
   #makeRoom(): void {

@@ -2,6 +2,8 @@
 export class Spending {
   readonly #maxBytes: number;
   #bytes = 0;
+  /** Connections that are open under any opening of its permit. */
+  connections = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
