@@ -8,8 +8,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     allowOnly: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
