@@ -141,7 +141,9 @@ describe('expiry', () => {
     clock.advance(2 * DAY + 1_000);
     await waitFor(() => files('records').length === 1);
     await waitFor(() => files('sha256').length === 1);
-    expect(under.events.filter(({ type }) => type === 'artifact.expired')).toMatchObject([
+    const expired = () => under.events.filter(({ type }) => type === 'artifact.expired');
+    await waitFor(() => expired().length > 0);
+    expect(expired()).toMatchObject([
       { tenant: 'acme', callId: permit.callId, attributes: { artifact: idOf(permit, 'old'), bytes: 4 } },
     ]);
     await pin('unpin');
