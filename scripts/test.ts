@@ -8,7 +8,7 @@ import { environment, runChecks, WORKSPACE } from './check-steps.ts';
 import { Report, type Tally, tally } from './tally.ts';
 
 /** Longer than any honest run; a run that hangs is ended and counts as failed. */
-const TEST_LIMIT_MS = 45 * 60_000;
+const TEST_LIMIT_MS = 52 * 60_000;
 
 const runTests = (paths: readonly string[]): Tally => {
   const folder = mkdtempSync(join(tmpdir(), 'toolfabric-test-'));
