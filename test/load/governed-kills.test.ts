@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAnswered } from '@toolfabric/ledger';
-import { waitFor } from '@toolfabric/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { armTracker, disarmTracker } from '../peers/tracker/src/client.ts';
 import { commentsIn } from '../peers/tracker/src/truth-log.ts';
 import { Random } from '../simulation/scheduler.ts';
 import { type Attempt, type Comment, Planner, runCaller } from './governed/act.ts';
 import { compareTraces } from './governed/compare-traces.ts';
-import { consumersAtWork } from './governed/given-out.ts';
 import { type Judged, judge, readAll } from './governed/judge.ts';
 import { type Answered, answerAll, type Edited } from './governed/people.ts';
 import { GovernedWorld, KILLED } from './governed/world.ts';
@@ -133,13 +131,7 @@ describe('RE-1, RE-2, RE-3: agents of three tenants under policy, budgets and ap
       cleared += await world.tidy();
       return [...(await world.cluster.ledger.queued(world.cluster.kinds)).keys()];
     };
-    // A server before 2.10 may have lost, by a kill, that a delivery is over, and then counts what is acknowledged above it
-    // as waiting: nobody is ever given that, and the loop above has found the call of each such message over.
-    const isEmpty = () => queued().then((left) => left.length === 0);
-    const emptied = await waitFor(isEmpty, { timeoutMs: 30_000, what: 'empty queues' }).catch(() => false);
-    const working = await consumersAtWork(world.cluster);
-    console.log(`queues ${emptied ? 'are empty' : `hold what is over: ${JSON.stringify(working)}`}`);
-    expect(working.filter(({ notGiven }) => notGiven > 0)).toEqual([]);
+    await expect.poll(queued, { timeout: 30_000, interval: 1_000 }).toEqual([]);
     console.log(`back after they were acknowledged: ${cleared}; ended by themselves: ${world.ended.join(' | ')}`);
     expect(world.ended.filter((line) => !isLawfulEnd(line))).toEqual([]);
     console.log(`ended after ${Math.round((performance.now() - began) / 1_000)} s`);
